@@ -1,0 +1,51 @@
+# Everything runs in .venv, which `make env` builds from requirements.txt.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/installed
+
+.DEFAULT_GOAL := help
+.PHONY: help env book proofs test lab serve lint format test-gpu bench clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+env: $(STAMP) ## the environment in .venv (PYTHON=python3.12 picks another Python)
+
+$(STAMP): requirements.txt pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -r requirements.txt -e .
+	@touch $@
+
+book: proofs ## the executed book, in _build/html; fails if a cell, a proof or a link does
+	$(BIN)/jupyter-book build . -W --keep-going -n --all
+
+proofs: env ## every machine check of the equations, its mutants included
+	$(BIN)/python -m gdn_ref.proofs --json _build/proofs.json
+
+test: env ## the tests that need no GPU, in two processes
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not gpu"
+
+lab: env ## the chapters as notebooks, in JupyterLab
+	$(BIN)/jupyter lab chapters
+
+serve: env ## the built book, on http://localhost:8000
+	$(BIN)/python -m http.server --directory _build/html 8000
+
+lint: env ## ruff, and no outputs in the notebooks
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/nbstripout --verify --keep-id chapters/*.ipynb
+
+format: env ## let ruff mend what it can, and strip the notebooks
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/nbstripout --keep-id chapters/*.ipynb
+
+test-gpu: env ## the kernels' tests on a CUDA device
+	$(BIN)/pytest -m gpu
+
+bench: env ## the kernels' errors on every listed shape, on a CUDA device
+	$(BIN)/python kernels/bench/check_shapes.py --json _build/bench/forward_errors.json
+
+clean: ## remove what was built; .venv stays
+	rm -rf _build build dist *.egg-info .pytest_cache .ruff_cache

@@ -1,0 +1,31 @@
+"""What this book adds to Sphinx: badges under equations, their pages, and a build that fails.
+
+The parts:
+
+    results   reads the results of `python -m gdn_ref.proofs --json ...`
+    rules     what makes the build fail: equations, checks and citations that do not match
+    badges    the note under each labelled equation
+    pages     the directives of the verification and errata pages
+    links     equation labels in code and docstrings become links; figure scripts
+    numbers   chapter numbers come from file names
+"""
+
+from pathlib import Path
+
+from . import badges, links, numbers, pages, results, rules
+
+
+def setup(app):
+    app.add_config_value("gdn_proofs_json", "_build/proofs.json", "env", types=[str])
+    app.add_config_value("gdn_package", "gdn_ref", "env", types=[str])
+    app.add_config_value("gdn_code", ["gdn_ref", "kernels"], "env", types=[list])
+    app.add_config_value("gdn_proofs_digest", "", "env", types=[str])
+    app.connect("config-inited", _fingerprint_the_results)
+    for part in (rules, badges, pages, links, numbers):
+        part.connect(app)
+    return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
+
+
+def _fingerprint_the_results(app, config):
+    """New results rebuild every page: the digest is a configuration value."""
+    config.gdn_proofs_digest = results.digest(Path(app.srcdir) / config.gdn_proofs_json)

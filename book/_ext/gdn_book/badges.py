@@ -1,0 +1,94 @@
+"""The note under each labelled equation: how it was checked, and what the check rejects."""
+
+import re
+from html import escape
+
+from docutils import nodes
+
+from . import results
+
+
+def connect(app):
+    app.connect("doctree-resolved", add_badges)
+
+
+def add_badges(app, doctree, docname):
+    """Put a badge after each equation whose label has a check or a definition."""
+    if app.builder.format != "html":
+        return
+    found = results.of(app)
+    home = verification_page(app, docname)
+    for equation in list(doctree.findall(nodes.math_block)):
+        label = equation.get("label")
+        text = None
+        if label in found.by_label:
+            text = checked(found.by_label[label], found.methods, home)
+        elif label in found.definitions:
+            text = defined(found.definitions[label])
+        if text:
+            equation.parent.insert(
+                equation.parent.index(equation) + 1, nodes.raw("", text, format="html")
+            )
+
+
+def verification_page(app, docname):
+    """The address of the verification page, seen from `docname`; None if the book has none."""
+    page = getattr(app.env, "gdn_verification_page", None)
+    return None if page is None else app.builder.get_relative_uri(docname, page)
+
+
+def source_link(name, home):
+    """A link to the source of a check or an erratum on the verification page at `home`."""
+    return f'<a href="{escape(home)}#{results.check_id(name)}"><code>{escape(name)}</code></a>'
+
+
+def checked(checks, methods, home):
+    """The badge of a checked equation; `checks` are sorted, the strongest first."""
+    best = checks[0]
+    rejected = sum(m["rejected"] for check in checks for m in check["mutants"])
+    plural = "mutant" if rejected == 1 else "mutants"
+    summary = (
+        f"checked: {results.SHORT.get(best['method'], best['method'])}, "
+        f"{prose(best['covers'])}; {rejected} {plural} rejected"
+    )
+    inside = "".join(_one_check(check, methods, home) for check in checks)
+    return _details("checked", summary, inside)
+
+
+def defined(meaning):
+    """The badge of a definition: it names something and claims nothing."""
+    return _details("definition", "definition", f"<p>{prose(meaning)}</p>")
+
+
+def _one_check(check, methods, home):
+    method = check["method"]
+    rows = [
+        ("Method", prose(methods.get(method, method))),
+        ("Covers", prose(check["covers"])),
+        ("Residual", results.residual_text(check["residual"], method)),
+        ("Rejects", "; ".join(_mutant(m, method) for m in check["mutants"])),
+    ]
+    if home is not None:
+        rows.append(("Source", source_link(check["name"], home)))
+    return "<dl>" + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows) + "</dl>"
+
+
+def _mutant(mutant, method):
+    size = f" ({mutant['residual']:.1e})" if _is_number(mutant, method) else ""
+    return f"{prose(mutant['name'])}{size}"
+
+
+def _is_number(mutant, method):
+    return method == "float64" and not isinstance(mutant["residual"], str)
+
+
+def _details(kind, summary, inside):
+    return (
+        f'<details class="gdn-badge gdn-{kind}"><summary>{summary}</summary>'
+        f'<div class="gdn-badge-body">{inside}</div></details>'
+    )
+
+
+def prose(text):
+    """Plain text as HTML; `code` between backticks."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))

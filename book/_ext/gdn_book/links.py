@@ -1,0 +1,63 @@
+"""Equation labels in code become links, and each page loads the scripts of its figures."""
+
+import re
+from html import escape
+from pathlib import Path
+
+from sphinx.util import logging
+
+from .rules import LABEL
+
+logger = logging.getLogger(__name__)
+CITED = re.compile(rf"\(({LABEL.pattern})\)")
+HIGHLIGHTED = re.compile(r'<div class="highlight">.*?</div>', re.DOTALL)
+FIGURE = re.compile(r'class="gdn-figure"[^>]*data-figure="([^"]+)"')
+
+
+def connect(app):
+    app.connect("autodoc-process-docstring", link_docstring)
+    app.connect("html-page-context", finish_page)
+
+
+def link_docstring(app, what, name, obj, options, lines):
+    """`(eq-wy-w)` in a docstring's prose refers to the equation.
+
+    Lines set in from the left are displayed as they stand, and `finish_page` links those.
+    """
+    lines[:] = [line if line.startswith("    ") else CITED.sub(r":eq:`\1`", line) for line in lines]
+
+
+def finish_page(app, pagename, templatename, context, doctree):
+    """Link the labels in highlighted code; load the scripts that the page's figures need."""
+    if app.builder.format != "html" or "body" not in context:
+        return
+    link_to = {
+        label: f"{app.builder.get_relative_uri(pagename, docname)}#equation-{label}"
+        for label, (docname, _) in app.env.get_domain("math").equations.items()
+    }
+
+    def linked(code):
+        def link(match):
+            label = match[0]
+            if label not in link_to:
+                return label
+            return f'<a class="gdn-cite" href="{escape(link_to[label])}">{label}</a>'
+
+        return LABEL.sub(link, code[0])
+
+    figures = sorted(set(FIGURE.findall(context["body"])))
+    context["body"] = HIGHLIGHTED.sub(linked, context["body"])
+    if figures:
+        _load_scripts(app, pagename, figures)
+
+
+def _load_scripts(app, pagename, figures):
+    """`data-figure="decay-mask"` needs figures/decay-mask.js, and what all figures share."""
+    static = [Path(app.confdir) / folder for folder in app.config.html_static_path]
+    for name in ["figure", *figures]:
+        script = f"figures/{name}.js"
+        if any((folder / script).is_file() for folder in static):
+            app.add_js_file(script, defer="defer")
+        else:
+            logger.warning("the page asks for the figure %s, but there is no %s",
+                           name, script, location=pagename, type="gdn")  # fmt: skip

@@ -1,0 +1,98 @@
+"""The results of the machine checks, as `python -m gdn_ref.proofs --json` wrote them."""
+
+import hashlib
+import json
+from functools import cached_property
+from pathlib import Path
+
+SHORT = {  # how a badge names a method
+    "algebra": "computer algebra",
+    "polynomial": "exact polynomials",
+    "modular": "exact arithmetic modulo a prime",
+    "float64": "float64",
+}
+
+
+def digest(path):
+    """A fingerprint of the results file, empty if there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+class Results:
+    """The results file, by label. A missing file reads as one without any check."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+
+    @cached_property
+    def data(self):
+        if not self.path.is_file():
+            return {}
+        return json.loads(self.path.read_text(encoding="utf-8"))
+
+    @property
+    def checks(self):
+        return self.data.get("checks", [])
+
+    @property
+    def definitions(self):
+        return self.data.get("definitions", {})
+
+    @property
+    def errata(self):
+        return self.data.get("errata", [])
+
+    @property
+    def methods(self):
+        """Method name -> explanation, the strongest method first."""
+        return self.data.get("methods", {})
+
+    @cached_property
+    def by_label(self):
+        """Label -> its checks, the strongest first."""
+        order = list(self.methods)
+        grouped = {}
+        for check in sorted(self.checks, key=lambda c: order.index(c["method"])):
+            grouped.setdefault(check["label"], []).append(check)
+        return grouped
+
+    def failures(self):
+        """One line for each check that fails, mutant that survives, erratum not confirmed."""
+        lines = [
+            f"the check {c['name']} of {c['label']} fails: residual {c['residual']}"
+            for c in self.checks
+            if not c["passed"]
+        ]
+        lines += [
+            f"the check {c['name']} of {c['label']} lets the mutant {m['name']!r} survive"
+            for c in self.checks
+            for m in c["mutants"]
+            if not m["rejected"]
+        ]
+        lines += [
+            f"the erratum {e['key']} ({e['name']}) does not tell the printed form from the "
+            "corrected one"
+            for e in self.errata
+            if not e["passed"]
+        ]
+        return lines
+
+
+def of(app):
+    """The results of this build, read once."""
+    path = Path(app.srcdir) / app.config.gdn_proofs_json
+    if getattr(app, "gdn_results", None) is None:
+        app.gdn_results = Results(path)
+    return app.gdn_results
+
+
+def check_id(name):
+    """The anchor of a check or erratum function on its page: `ch11_x.f` -> `check-ch11-x-f`."""
+    return "check-" + name.replace("_", "-").replace(".", "-")
+
+
+def residual_text(residual, method):
+    """A residual in words: exact methods say zero or not, float64 says how much."""
+    if method == "float64":
+        return residual if isinstance(residual, str) else f"{residual:.1e}"
+    return "exactly zero" if residual == 0 else "not zero"

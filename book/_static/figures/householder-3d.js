@@ -1,0 +1,132 @@
+// The unit sphere and its image under P = I - beta k k^T (eq-transition) in three dimensions:
+// squashed along k by 1 - beta, untouched in the plane orthogonal to k. Drag (or use the arrow
+// keys) to walk round it; the sliders are beta and the angle between the key k and a row s.
+"use strict";
+GDN.figure("householder-3d", (host) => {
+  const width = 420, height = 350, unit = 104, centre = [width / 2, height / 2];
+  const drawing = GDN.canvas(host, width, height,
+    "The unit sphere, its image, the key k and a row s, in three dimensions");
+  const radians = (degrees) => degrees * Math.PI / 180;
+
+  let turn = 30, tilt = 18, beta = 1.4, angle = 50; // k is the third axis; s leans by `angle`
+
+  // Orthographic: the camera's right, up and towards-us directions.
+  const view = ([x, y, z]) => {
+    const [ct, st] = [Math.cos(radians(turn)), Math.sin(radians(turn))];
+    const [cu, su] = [Math.cos(radians(tilt)), Math.sin(radians(tilt))];
+    const near = ct * x + st * y;
+    return [-st * x + ct * y, cu * z - su * near, su * z + cu * near];
+  };
+  const pixel = (at) => {
+    const [right, up] = view(at);
+    return [centre[0] + unit * right, centre[1] - unit * up];
+  };
+  const squash = ([x, y, z]) => [x, y, (1 - beta) * z];
+
+  // Circles of latitude and longitude on the unit sphere; k is its pole.
+  const step = 7.5, round = Array.from({ length: 49 }, (_, i) => radians(step * i));
+  const circles = [];
+  for (const latitude of [-60, -30, 0, 30, 60].map(radians)) {
+    circles.push(round.map((t) => [Math.cos(latitude) * Math.cos(t),
+      Math.cos(latitude) * Math.sin(t), Math.sin(latitude)]));
+  }
+  for (const longitude of [0, 30, 60, 90, 120, 150].map(radians)) {
+    circles.push(round.map((t) => [Math.cos(t) * Math.cos(longitude),
+      Math.cos(t) * Math.sin(longitude), Math.sin(t)]));
+  }
+
+  const stroke = (role, thick, opacity = 1, dashes = "none") => GDN.svg(drawing, "path",
+    { fill: "none", stroke: `var(--gdn-${role})`, "stroke-width": thick,
+      "stroke-opacity": opacity, "stroke-dasharray": dashes });
+  const ball = stroke("quiet", 0.7, 0.45), back = stroke("state", 0.8, 0.4);
+  const plane = GDN.svg(drawing, "polygon", { fill: "var(--gdn-quiet)", "fill-opacity": 0.16,
+    stroke: "var(--gdn-quiet)", "stroke-dasharray": "6 4" });
+  const front = stroke("state", 1.6);
+  const fall = stroke("key", 4, 1, "2 5");
+  fall.setAttribute("stroke-linecap", "round");
+  const arrow = (role, name) => ({
+    shaft: stroke(role, 3.5),
+    head: GDN.svg(drawing, "polygon", { fill: `var(--gdn-${role})` }),
+    text: GDN.svg(drawing, "text", { "font-style": "italic", "font-weight": "bold" }, name) });
+  const key = arrow("key", "k"), row = arrow("quiet", "s"), image = arrow("state", "Ps");
+
+  const segments = (curve) => curve.slice(1).map((to, i) => [curve[i], to]);
+  const trace = (pairs) => pairs.map(([from, to]) => {
+    const [a, b] = [pixel(from), pixel(to)];
+    return `M${a[0].toFixed(1)} ${a[1].toFixed(1)}L${b[0].toFixed(1)} ${b[1].toFixed(1)}`;
+  }).join("");
+  // Is the image's surface turned towards us here? Its outward normal at P u is (1 - beta) times
+  // u across k and 1 times u along k, up to sign; a flat image (beta = 1) shows whole.
+  const faces = ([x, y, z]) => {
+    const thin = 1 - beta;
+    return Math.abs(thin) < 0.005
+      || Math.sign(thin) * view([thin * x, thin * y, z])[2] >= 0;
+  };
+  const point = ({ shaft, head, text }, to) => {
+    const [x, y] = pixel(to), size = Math.hypot(x - centre[0], y - centre[1]);
+    const [ux, uy] = size > 1 ? [(x - centre[0]) / size, (y - centre[1]) / size] : [0, 0];
+    const long = Math.min(11, size), [bx, by] = [x - long * ux, y - long * uy];
+    shaft.setAttribute("d", `M${centre} L${bx} ${by}`);
+    head.setAttribute("points",
+      `${x},${y} ${bx - 5 * uy},${by + 5 * ux} ${bx + 5 * uy},${by - 5 * ux}`);
+    text.setAttribute("x", x + 12 * ux + (ux < 0 ? -14 : 4));
+    text.setAttribute("y", y + 12 * uy + 4);
+  };
+
+  // The sphere is the handle: the margins beside it still scroll the page on a phone.
+  const grip = GDN.svg(drawing, "circle", { cx: centre[0], cy: centre[1], r: 118,
+    fill: "transparent" });
+
+  let readout = null;
+  const draw = () => {
+    const leaning = [1.35 * Math.sin(radians(angle)), 0, 1.35 * Math.cos(radians(angle))];
+    const moved = squash(leaning);
+    ball.setAttribute("d", circles.map((curve) => trace(segments(curve))).join(""));
+    const near = [], far = [];
+    for (const [from, to] of circles.flatMap(segments)) {
+      const middle = from.map((value, i) => (value + to[i]) / 2);
+      (faces(middle) ? near : far).push([squash(from), squash(to)]);
+    }
+    front.setAttribute("d", trace(near));
+    back.setAttribute("d", trace(far));
+    plane.setAttribute("points", round.map((t) =>
+      pixel([1.3 * Math.cos(t), 1.3 * Math.sin(t), 0]).map((p) => p.toFixed(1))).join(" "));
+    fall.setAttribute("d", trace([[leaning, moved]]));
+    point(key, [0, 0, 1.45]);
+    point(row, leaning);
+    point(image, moved);
+    GDN.say(grip, turn, `seen from ${turn} degrees round and ${tilt} degrees up`);
+    if (readout) {
+      const ratio = Math.hypot(...moved) / Math.hypot(...leaning);
+      const factor = (1 - beta).toFixed(2).replace("-", "−");
+      readout.textContent = `β = ${beta.toFixed(2)}: lengths along k are multiplied by ${factor}, `
+        + `lengths across k by 1. A row ${angle}° from k becomes ${ratio.toFixed(2)} times as `
+        + `long. Seen from ${turn}° round, ${tilt}° up.`;
+    }
+  };
+
+  const look = (round_, up) => {
+    turn = ((Math.round(round_) % 360) + 360) % 360;
+    tilt = Math.round(Math.max(-90, Math.min(90, up)));
+    draw();
+  };
+  let last = null, exact = [turn, tilt];
+  grip.setAttribute("aria-valuemin", 0);
+  grip.setAttribute("aria-valuemax", 359);
+  grip.addEventListener("pointerdown", () => { last = null; exact = [turn, tilt]; });
+  GDN.drag(drawing, grip, "point of view",
+    (at) => {
+      if (last) {
+        exact = [exact[0] - 0.6 * (at[0] - last[0]), exact[1] + 0.6 * (at[1] - last[1])];
+        look(...exact);
+      }
+      last = at;
+    },
+    ([dx, dy]) => look(turn + 5 * dx, tilt + 5 * dy));
+  GDN.slider(host, "β", { min: 0, max: 2, step: 0.01, value: beta },
+    (value) => { beta = value; draw(); });
+  GDN.slider(host, "k to s, degrees", { min: 0, max: 180, step: 1, value: angle },
+    (value) => { angle = value; draw(); });
+  readout = GDN.readout(host);
+  draw();
+});

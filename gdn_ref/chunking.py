@@ -1,0 +1,102 @@
+"""Tokens and chunks: scanning over either, and the decay between two tokens of a chunk.
+
+Every rule in this package is one function of a state and some tokens: `step` takes one token,
+`chunk` takes several at once. Scanning `step` gives the recurrent form, scanning `chunk` the
+chunkwise form, and one `chunk` over the whole sequence the parallel form.
+
+Layout: tokens are rows (the last axis but one), heads and batch stand in front, the state is
+`[..., d_v, d_k]`. Any array that follows the Python array API works (NumPy, PyTorch, ...).
+"""
+
+import math
+
+import numpy as np
+from array_api_compat import array_namespace, device
+
+
+def outer(a, b):
+    """`a b^T` over the last axis: `[..., m]` and `[..., n]` give `[..., m, n]`."""
+    return a[..., :, None] * b[..., None, :]
+
+
+def matvec(M, x):
+    """`M x` over the last axes: `[..., m, n]` and `[..., n]` give `[..., m]`."""
+    return (M @ x[..., :, None])[..., 0]
+
+
+def transpose(M):
+    """Swap the last two axes."""
+    return array_namespace(M).matrix_transpose(M)
+
+
+def zero_state(k, v):
+    """The empty memory, `[..., d_v, d_k]`, for keys `[..., T, d_k]` and values `[..., T, d_v]`."""
+    xp = array_namespace(k, v)
+    batch = np.broadcast_shapes(tuple(k.shape[:-2]), tuple(v.shape[:-2]))
+    dtype = xp.result_type(k.dtype, v.dtype)
+    return xp.zeros((*batch, v.shape[-1], k.shape[-1]), dtype=dtype, device=device(v))
+
+
+def scan_tokens(step, S, vectors, scalars=()):
+    """The recurrent form: `o, S = step(S, *vectors_t, *scalars_t)` token by token.
+
+    `vectors` are arrays `[..., T, d]`, the values last; `scalars` are arrays `[..., T]`.
+    Returns the outputs `[..., T, d_v]` and the last state.
+    """
+    values = vectors[-1]
+    outputs = []
+    for t in range(values.shape[-2]):
+        o, S = step(S, *(x[..., t, :] for x in vectors), *(x[..., t] for x in scalars))
+        outputs.append(o)
+    return array_namespace(values).stack(outputs, axis=-2) if outputs else values, S
+
+
+def scan_chunks(chunk, S, vectors, scalars=(), chunk_size=64):
+    """The chunkwise form: `O, S = chunk(S, *vectors_C, *scalars_C)` chunk by chunk.
+
+    Arguments as in `scan_tokens`. The last chunk holds what is left, so the length need not be
+    a multiple of `chunk_size`.
+    """
+    if chunk_size < 1:
+        raise ValueError(f"chunk_size: expected an integer of at least 1, got {chunk_size}")
+    values = vectors[-1]
+    outputs = []
+    for start in range(0, values.shape[-2], chunk_size):
+        rows = slice(start, start + chunk_size)
+        O, S = chunk(S, *(x[..., rows, :] for x in vectors), *(x[..., rows] for x in scalars))
+        outputs.append(O)
+    return array_namespace(values).concat(outputs, axis=-2) if outputs else values, S
+
+
+def causal_mask(x):
+    """`M`, `[C, C]`: one where row `r` may see column `i <= r`; for `x` of shape `[..., C, d]`."""
+    xp = array_namespace(x)
+    C = x.shape[-2]
+    return xp.tril(xp.ones((C, C), dtype=x.dtype, device=device(x)))
+
+
+def decay(g):
+    """The decays inside a chunk, from log-decays `g`, `[..., C]` (natural log, at most 0).
+
+    Returns
+    -------
+    gamma : [..., C]
+        `gamma_r = exp(g_1 + ... + g_r)`, from the state before the chunk to token r
+        (eq-gamma).
+    Gamma : [..., C, C]
+        `Gamma_ri = exp(g_{i+1} + ... + g_r)` for `i <= r`, from token i to token r, else 0
+        (eq-decay-mask). Its last row is the decay from each token to the chunk's end.
+
+    Each entry of `Gamma` sums its own stretch of `g`: no ratio `gamma_r / gamma_i`, which is
+    0/0 once the decays underflow, and no difference of cumulative sums, which is `inf - inf`
+    once a `g` is `-inf` (a reset). The mask goes into the exponent, so nothing overflows and no
+    gradient is NaN.
+    """
+    xp = array_namespace(g)
+    C = g.shape[-1]
+    token = xp.arange(C, device=device(g))
+    r, i = token[:, None], token[None, :]
+    stretch = xp.cumulative_sum(xp.where(r > i, g[..., :, None], 0.0), axis=-2)
+    Gamma = xp.exp(xp.where(r >= i, stretch, -math.inf))
+    gamma = xp.exp(xp.cumulative_sum(g, axis=-1))
+    return gamma, Gamma

@@ -1,0 +1,59 @@
+"""Checkers for the chapters' exercises, one module per chapter.
+
+A checker takes the reader's answer and raises `Wrong("reason")` when it is not right; the reason
+helps and never gives the answer away. In a chapter:
+
+    check("01-state-bytes", state_bytes)
+"""
+
+import importlib
+import pkgutil
+
+__all__ = ["Wrong", "check", "exercise"]
+
+CHECKERS = {}
+VERDICTS = []  # (name, right) of every check of this session, in order; the tests read it
+
+
+class Wrong(Exception):
+    """The answer is not right, and why."""
+
+
+class Verdict:
+    """True when the answer is right; prints the reason when it is not."""
+
+    def __init__(self, name, reason=None):
+        self.name, self.reason = name, reason
+
+    def __bool__(self):
+        return self.reason is None
+
+    def __repr__(self):
+        return f"Right. ({self.name})" if self else f"Not yet: {self.reason} ({self.name})"
+
+
+def exercise(name):
+    """Register the decorated function as the checker of exercise `name`."""
+
+    def register(checker):
+        CHECKERS[name] = checker
+        return checker
+
+    return register
+
+
+def check(name, answer):
+    """Check the reader's answer to exercise `name`; returns a `Verdict` to display."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    if name not in CHECKERS:
+        raise ValueError(f"name: no exercise is called {name!r}; there are {sorted(CHECKERS)}")
+    try:
+        CHECKERS[name](answer)
+        verdict = Verdict(name)
+    except Wrong as wrong:
+        verdict = Verdict(name, str(wrong))
+    except Exception as error:
+        verdict = Verdict(name, f"your answer raised {type(error).__name__}: {error}")
+    VERDICTS.append((name, bool(verdict)))
+    return verdict

@@ -1,0 +1,147 @@
+"""Checkers for chapter 11: the chunkwise gated delta rule in full."""
+
+import warnings
+
+import numpy as np
+
+from ..chunking import decay
+from ..proofs import ch11_extra as slips
+from ..proofs.data import hard_inputs, relative_error
+from . import Wrong, exercise
+
+_SUSPECTS = {  # the functions of "11-suspects"
+    "ada": None,
+    "ben": "W: gated solve, rows scaled",
+    "cleo": None,
+    "dan": "output: strict Gamma",
+    "eve": "read: undecayed state",
+    "finn": "write: K not decayed",
+}
+
+
+def suspects():
+    """Name -> a chunk form `chunk(S, q, k, v, g, beta) -> (O, S)`, some of them wrong."""
+    return {name: slips.chunk_with(slip) for name, slip in _SUSPECTS.items()}
+
+
+@exercise("11-decay-mask")
+def _decay_mask(decay_mask):
+    cases = {
+        "mild decays": np.log(np.linspace(0.8, 1.0, 6)),
+        "64 decays of g = -2 in float32": np.full(64, -2.0, dtype=np.float32),
+        "a reset, g = -inf": np.array([-0.1, -np.inf, -0.2, -0.3]),
+        "64 decays of g = -50": np.full(64, -50.0),
+    }
+    for name, g in cases.items():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            Gamma = np.asarray(decay_mask(g.copy()))
+        if Gamma.shape != (len(g), len(g)):
+            raise Wrong(f"for {len(g)} tokens expected shape {(len(g), len(g))}, got {Gamma.shape}")
+        if np.isnan(Gamma).any():
+            raise Wrong(f"{name}: there are NaNs; which difference or ratio is not defined here?")
+        if np.isinf(Gamma).any():
+            raise Wrong(f"{name}: there are infinities; what sits above the diagonal before exp?")
+        if any("overflow" in str(w.message) for w in caught):
+            raise Wrong(f"{name}: an exp overflowed; masking after the exp is too late")
+        if np.triu(Gamma, 1).any():
+            raise Wrong(f"{name}: token r sees a later token i > r")
+        if not (np.diag(Gamma) == 1).all():
+            raise Wrong(f"{name}: a token does not see its own write in full")
+        right = decay(g.astype(np.float64))[1]
+        if np.abs(Gamma - right).max() > 1e-5:
+            r, i = np.unravel_index(np.abs(Gamma - right).argmax(), Gamma.shape)
+            raise Wrong(
+                f"{name}: entry (r, i) = ({r + 1}, {i + 1}) is off; which decays lie "
+                "strictly after token i and up to token r?"
+            )
+
+
+@exercise("11-one-solve")
+def _one_solve(chunk_delta):
+    q, k, v, g, beta, S = hard_inputs(T=20)
+    delta = chunk_delta(S.copy(), k.copy(), v.copy(), g.copy(), beta.copy())
+    if delta is None or np.shape(delta) != v.shape:
+        raise Wrong(f"expected one delta per token, shape {v.shape}, got {np.shape(delta)}")
+    if relative_error(delta, _deltas(k, v, g, beta, S)) < 1e-10:
+        return
+    if relative_error(delta[0], _deltas(k, v, g, beta, S)[0]) > 1e-10:
+        raise Wrong("the first delta is off already: what does token 1 read, and with what decay?")
+    if relative_error(delta, _deltas(k, v, g, beta, 0 * S)) < 1e-10:
+        raise Wrong("these are the deltas of an empty state; the old state is read as well")
+    if relative_error(delta, _deltas(k, v, 0 * g, beta, S)) < 1e-10:
+        raise Wrong("these are the deltas of the rule without decay")
+    raise Wrong(
+        "the first delta is right, later ones are not: how does token r see the write of "
+        "token i, and what has happened to it on the way?"
+    )
+
+
+@exercise("11-suspects")
+def _find_suspects(names):
+    if isinstance(names, str) or not all(name in _SUSPECTS for name in names):
+        raise Wrong(f"expected a set of names out of {sorted(_SUSPECTS)}")
+    wrong = {name for name, slip in _SUSPECTS.items() if slip is not None}
+    if set(names) - wrong:
+        raise Wrong(
+            f"{len(set(names) - wrong)} of your names is right on every input; compare "
+            "with the recurrence by relative error, in float64"
+        )
+    if wrong - set(names):
+        raise Wrong(
+            "you accuse nobody wrongly, but you miss someone; does your data have a state, "
+            "several chunks, decay, correlated keys?"
+        )
+
+
+@exercise("11-revealing-data")
+def _revealing_data(data):
+    q, k, v, g, beta, S = (np.asarray(x, dtype=np.float64) for x in data)
+    T = len(k)
+    if not T <= 16:
+        raise Wrong(f"at most 16 tokens, got {T}")
+    if np.abs(np.linalg.norm(k, axis=-1) - 1).max() > 1e-9:
+        raise Wrong("the keys must have unit norm")
+    if not ((g <= 0).all() and (beta >= 0).all() and (beta <= 1).all()):
+        raise Wrong("g is at most 0 and beta between 0 and 1")
+    error = slips.error("W: gated solve, rows scaled", (q, k, v, g, beta, S), chunk_size=T)
+    if not S.any():
+        raise Wrong("W multiplies the old state, and yours is empty")
+    if not error >= 0.1:
+        raise Wrong(
+            f"the wrong W gives an error of {error:.1e}, less than 0.1; its weights are "
+            "off by Gamma, and only on other keys: what makes both of these matter?"
+        )
+
+
+@exercise("11-join")
+def _join(join):
+    rng = np.random.default_rng(0)
+    maps = [(rng.normal(size=(3, 3)), rng.normal(size=(2, 3))) for _ in range(3)]
+    S = rng.normal(size=(2, 3))
+    first, then, last = maps
+    joined = join(first, then)
+    if joined is None or len(joined) != 2:
+        raise Wrong("expected a pair (F, G)")
+    F, G = joined
+    if np.shape(F) != (3, 3) or np.shape(G) != (2, 3):
+        raise Wrong(f"expected shapes (3, 3) and (2, 3), got {np.shape(F)} and {np.shape(G)}")
+    steps = (S @ first[0] + first[1]) @ then[0] + then[1]
+    if relative_error(S @ F + G, steps) > 1e-12:
+        backward = (S @ then[0] + then[1]) @ first[0] + first[1]
+        if relative_error(S @ F + G, backward) < 1e-12:
+            raise Wrong("this runs the second map first")
+        raise Wrong("one map after the other gives another state; put S F1 + G1 into the second")
+    left, right = join(join(first, then), last), join(first, join(then, last))
+    if max(relative_error(a, b) for a, b in zip(left, right, strict=True)) > 1e-12:
+        raise Wrong("the grouping of three maps matters; it must not")
+
+
+def _deltas(k, v, g, beta, S):
+    """The deltas of the token recurrence, one row a token."""
+    rows = []
+    for t in range(len(k)):
+        S = np.exp(g[t]) * S
+        rows.append(beta[t] * (v[t] - S @ k[t]))
+        S = S + np.outer(rows[-1], k[t])
+    return np.array(rows)

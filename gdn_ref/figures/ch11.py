@@ -1,0 +1,216 @@
+"""Figures of chapter 11: the decay mask, a chunk's data flow, and what the slips cost."""
+
+import ipywidgets
+import numpy as np
+from matplotlib.patches import Rectangle
+
+from .. import wy
+from ..chunking import causal_mask, decay
+from ..proofs import ch11_extra as slips
+from ..proofs.data import hard_inputs
+from .ch11_flow import chunk_flow as chunk_flow
+from .style import COLOUR, STATE_MAP, figure
+
+DECAY_MAP = "YlOrBr"
+
+
+def decay_masks(C=12):
+    """The causal mask, `Gamma` at a constant decay, and `Gamma` with a reset inside."""
+    constant, reset = np.full(C, np.log(0.85)), np.full(C, np.log(0.85))
+    reset[C // 2] = -np.inf
+    shown = {
+        r"$\mathbf{M}$: who may look": causal_mask(np.ones((C, 1))),
+        r"$\mathbf{\Gamma}$, $\alpha = 0.85$": decay(constant)[1],
+        rf"$\mathbf{{\Gamma}}$, reset at token {C // 2 + 1}": decay(reset)[1],
+    }
+    fig, axes = figure(6.6, 2.4, ncols=3)
+    for ax, (title, mask) in zip(axes, shown.items(), strict=True):
+        image = _heat(ax, mask, title, cmap=DECAY_MAP, vmin=0, vmax=1)
+        ax.set_xlabel("written by token $i$")
+    axes[0].set_ylabel("seen from token $r$")
+    fig.colorbar(image, ax=axes, shrink=0.85, label="what is left")
+    return fig
+
+
+def ratio_underflow(g=-2.0, C=64):
+    """`gamma_r` in float32, and the ratio `gamma_C / gamma_i` it is asked to give."""
+    gamma = np.exp(np.cumsum(np.full(C, g, dtype=np.float32)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = gamma[-1] / gamma
+    true = decay(np.full(C, g))[1][-1]
+    token = np.arange(1, C + 1)
+    fig, ax = figure(6.4, 2.9)
+    ax.semilogy(token, true, color=COLOUR["quiet"], lw=5, alpha=0.45)
+    ax.semilogy(token, np.where(gamma > 0, gamma, np.nan), color=COLOUR["decay"], lw=2)
+    gone = int(np.argmax(gamma == 0)) + 1
+    ax.axvspan(gone, C, color=COLOUR["error"], alpha=0.12, lw=0)
+    bad = int(np.isnan(ratio).sum())
+    ax.text((gone + C) / 2, 1e-32, f"0/0: NaN\n({bad} tokens)", ha="center", color=COLOUR["error"])
+    ax.text(3, 1e-20, r"$\gamma_i$ in float32", color=COLOUR["decay"])
+    ax.text(13, 1e-50, r"$\Gamma_{Ci}$, summed in the exponent", color=COLOUR["quiet"])
+    ax.set(xlabel=f"token $i$ of a chunk of {C}, $g = {g:g}$ each", ylabel="decay", xlim=(1, C))
+    return fig
+
+
+def interaction_and_inverse(C=24):
+    """`A`, gated `A`, and the inverse of the gated system, on one chunk."""
+    _, k, _, g, beta, _ = hard_inputs(T=C)
+    Gamma = decay(g)[1]
+    gated = wy.interaction(k, beta, Gamma)
+    shown = {
+        r"$\mathbf{A}$": wy.interaction(k, beta),
+        r"$\tilde{\mathbf{A}}$: with decay": gated,
+        r"$(\mathbf{I}+\tilde{\mathbf{A}})^{-1}$": wy.solve(gated, np.eye(C)),
+    }
+    fig, axes = figure(6.6, 2.4, ncols=3)
+    for ax, (title, matrix) in zip(axes, shown.items(), strict=True):
+        image = _heat(ax, matrix, title, cmap=STATE_MAP, vmin=-1.5, vmax=1.5)
+    fig.colorbar(image, ax=axes, shrink=0.85)
+    return fig
+
+
+def doubling(C=8):
+    """The inverse of the kernel, one merge after the other: T_1, T_2, T_4, T_8."""
+    _, k, _, g, beta, _ = hard_inputs(T=C)
+    A = wy.interaction(k, beta, decay(g)[1])
+    token = np.arange(C)
+    T, b, stages = np.eye(C), 1, [np.eye(C)]
+    while b < C:
+        block = token // b
+        new = (block[:, None] == block[None, :] + 1) & (block[:, None] % 2 == 1)
+        T = T - T @ (A * new) @ T
+        b *= 2
+        stages.append(T)
+    fig, axes = figure(6.6, 2.0, ncols=len(stages))
+    for n, (ax, stage) in enumerate(zip(axes, stages, strict=True)):
+        b = 2**n
+        image = _heat(ax, stage, rf"$\mathbf{{T}}_{{{b}}}$", cmap=STATE_MAP, vmin=-1.5, vmax=1.5)
+        for start in range(0, C, b):
+            ax.add_patch(
+                Rectangle((start - 0.5, start - 0.5), b, b, fill=False, ec=COLOUR["ink"], lw=1.2)
+            )
+    fig.colorbar(image, ax=axes, shrink=0.85)
+    return fig
+
+
+CIRCULATING = {  # slip -> the colour and the dashes of its line
+    "output: mask M": ("error", "-"),
+    "W: gated solve, rows scaled": ("value", "--"),
+    "state: minus sign": ("state", "-."),
+    "read: undecayed state": ("key", ":"),
+}
+
+
+def slip_errors(seeds=3):
+    """The error of the circulating formulas against the decay of a token."""
+    alphas = 1 - np.logspace(-4, -0.5, 15)
+    fig, ax = figure(6.0, 3.4)
+    for slip, (role, dashes) in CIRCULATING.items():
+        errors = [
+            np.mean([slips.error(slip, _with_decay(alpha, seed), 32) for seed in range(seeds)])
+            for alpha in alphas
+        ]
+        ax.loglog(1 - alphas, errors, color=COLOUR[role], ls=dashes, lw=2, label=slip)
+    ax.axhline(5e-2, color=COLOUR["quiet"], lw=0.8)
+    ax.text(1.1e-4, 5.6e-2, "a test's tolerance of 5e-2", color=COLOUR["quiet"], fontsize=8)
+    ax.set(xlabel=r"forgotten per token, $1 - \alpha$", ylabel="relative error", ylim=(1e-6, 30))
+    ax.legend(fontsize=8, loc="lower right")
+    return fig
+
+
+def hidden_slips():
+    """Which slip shows on which data: the error of each, and a ring where it hides."""
+    table = slips.errors_by_data()
+    errors = np.array([[column[slip] for column in table.values()] for slip in slips.SLIPS])
+    fig, ax = figure(6.6, 3.9)
+    ax.imshow(np.log10(np.maximum(errors, 1e-4)), cmap="Purples", vmin=-4, vmax=1.5, aspect="auto")
+    for (row, column), error in np.ndenumerate(errors):
+        hidden = error <= 1e-6
+        text = "hides" if hidden else f"{error:.2g}"
+        dark = error > 0.06
+        ax.text(
+            column,
+            row,
+            text,
+            ha="center",
+            va="center",
+            fontsize=8,
+            color="white" if dark else COLOUR["error" if hidden else "ink"],
+            weight="bold" if hidden else "normal",
+        )
+    names = [
+        name.replace(" and ", ",\n").replace(" in a ", "\nin a ").replace(" keys", "\nkeys")
+        for name in table
+    ]
+    ax.set_xticks(range(len(names)), names, fontsize=8)
+    ax.set_yticks(range(len(slips.SLIPS)), slips.SLIPS, fontsize=8)
+    ax.tick_params(length=0)
+    ax.xaxis.tick_top()
+    ax.spines[:].set_visible(False)
+    return fig
+
+
+FORMS = ("plain solve, rows scaled", "gated solve, gamma inside", "gated solve, rows scaled")
+
+
+def w_weights(form, C=8, alpha=0.8, cosine=0.7, beta=1.0):
+    """Weights on the keys: row r of W-left-arrow is `sum_i weights_ri k_i`; keys of one cosine."""
+    overlap = np.full((C, C), cosine)
+    gamma, Gamma = decay(np.full(C, np.log(alpha)))
+    A = np.tril(beta * (overlap if form == FORMS[0] else Gamma * overlap), -1)
+    inside = np.diag(gamma) if form == FORMS[1] else np.eye(C)
+    weights = beta * wy.solve(A, inside)
+    return weights if form == FORMS[1] else gamma[:, None] * weights
+
+
+def two_w_forms(form=FORMS[2], C=8, alpha=0.8, cosine=0.7, beta=1.0):
+    """The weights of one form beside the right ones, and the difference."""
+    right = w_weights(FORMS[0], C, alpha, cosine, beta)
+    shown = w_weights(form, C, alpha, cosine, beta)
+    fig, axes = figure(6.6, 2.5, ncols=3)
+    off = np.tril(np.ones((C, C)), -1)
+    error = np.linalg.norm(shown - right) / np.linalg.norm(right)
+    titles = ("right: either form", form, f"difference, {error:.1%} of the whole")
+    for ax, title, matrix in zip(axes, titles, (right, shown, shown - right), strict=True):
+        image = _heat(ax, off * matrix, title, cmap=STATE_MAP, vmin=-0.5, vmax=0.5)
+        ax.title.set_fontsize(9)
+    fig.colorbar(image, ax=axes, shrink=0.85, label="weight on key $i$")
+    return fig
+
+
+def decay_mask_widget():
+    """The decay mask with sliders: the twin of the page's moving figure."""
+
+    def draw(alpha=0.85, C=10, reset=0):
+        g = np.full(C, np.log(alpha))
+        if 0 < reset <= C:
+            g[reset - 1] = -np.inf
+        fig, ax = figure(4.2, 3.6)
+        fig.colorbar(_heat(ax, decay(g)[1], r"$\mathbf{\Gamma}$", cmap=DECAY_MAP, vmin=0, vmax=1))
+        return fig
+
+    return ipywidgets.interactive(draw, alpha=(0.5, 1.0, 0.01), C=(2, 16), reset=(0, 16))
+
+
+def two_w_forms_widget():
+    """The weights of the three ways to form W: the twin of the page's moving figure."""
+
+    def draw(form=FORMS[2], alpha=0.8, cosine=0.7, beta=1.0):
+        return two_w_forms(form, 8, alpha, cosine, beta)
+
+    sliders = {"alpha": (0.5, 1.0, 0.01), "cosine": (0.0, 0.95, 0.05), "beta": (0.1, 2.0, 0.1)}
+    return ipywidgets.interactive(draw, form=list(FORMS), **sliders)
+
+
+def _with_decay(alpha, seed):
+    q, k, v, g, beta, S = hard_inputs(T=96, d_k=32, d_v=24, seed=seed)
+    return q, k, v, np.full_like(g, np.log(alpha)), beta, S
+
+
+def _heat(ax, matrix, title, **shading):
+    image = ax.imshow(matrix, **shading)
+    ax.set_title(title, fontsize=10)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.spines[:].set_visible(False)
+    return image

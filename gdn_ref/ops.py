@@ -1,0 +1,210 @@
+"""The gated delta rule for users: flash-linear-attention's two functions, checked and documented.
+
+Both take the ecosystem's layout (`[B, T, H, K]`, state `[N, HV, K, V]`); the rule modules and the
+kernels keep the papers' state, `[.., V, K]`. What the two functions share is one short pipeline:
+check the arguments, `prepare` them, run a backend.
+"""
+
+import torch
+from torch.autograd.function import once_differentiable
+from torch.nn.functional import softplus
+
+from . import reference, validation
+
+NORM_EPSILON = 1e-6  # added to the squared norm, as flash-linear-attention does
+
+
+def chunk_gated_delta_rule(
+    q, k, v, g, beta, scale=None, initial_state=None, output_final_state=False,
+    use_qk_l2norm_in_kernel=False, *, cu_seqlens=None, state_v_first=False,
+    use_gate_in_kernel=False, A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False,
+    allow_neg_eigval=False, chunk_size=64, backend="auto",
+):  # fmt: skip
+    """Gated delta rule over whole sequences, chunk by chunk: for training and prefill.
+
+    Each value head keeps a state S, `[V, K]`, and for each token does
+    `S = exp(g) S (I - beta k k^T) + beta v k^T`, `o = scale S q` (eq-gdn-recurrence), in the
+    chunk form (eq-gdn-chunk-delta, eq-gdn-chunk-output, eq-gdn-chunk-state).
+
+    Parameters
+    ----------
+    q, k : torch.Tensor, [B, T, H, K]
+        Queries and keys. The keys' norm should be 1; see `use_qk_l2norm_in_kernel`.
+    v : torch.Tensor, [B, T, HV, V]
+        Values. HV is a multiple of H; value head h reads key head `h // (HV // H)`.
+    g : torch.Tensor, [B, T, HV], or None
+        Natural log of the decay, at most 0 (`-inf` resets the state). None: no decay, which is
+        the delta rule (eq-delta-rule-recurrence).
+    beta : torch.Tensor, [B, T, HV]
+        Write strength, 0 to 1, or up to 2 for negative eigenvalues.
+    scale : float, optional
+        Factor on q. Default: `K ** -0.5`.
+    initial_state : torch.Tensor, [N, HV, K, V], optional
+        State before the first token of each of the N sequences. Default: zeros.
+    output_final_state : bool
+        Whether to return the state after the last token.
+    use_qk_l2norm_in_kernel : bool
+        Whether to divide each query and key by `sqrt(sum of squares + 1e-6)` first.
+    cu_seqlens : torch.Tensor, [N + 1], int32 or int64, optional
+        Offsets of N sequences packed along T, from 0 to T; B must be 1. A sequence may be
+        empty: its final state is its initial one. On a GPU the values are read, which waits for
+        the device, once per tensor and in-place change, and not while a CUDA graph is captured.
+    state_v_first : bool
+        Whether both states are `[N, HV, V, K]` instead.
+    use_gate_in_kernel : bool
+        Whether g is raw, and the log-decay is `-exp(A_log) * softplus(g + dt_bias)`.
+    A_log, dt_bias : torch.Tensor, [HV]
+        The gate's parameters; `dt_bias` may be None.
+    use_beta_sigmoid_in_kernel : bool
+        Whether beta is raw, and the write strength is `sigmoid(beta)`.
+    allow_neg_eigval : bool
+        Whether that is `2 * sigmoid(beta)`. Needs `use_beta_sigmoid_in_kernel`.
+    chunk_size : int
+        Tokens in a chunk. The result does not depend on it; Triton takes 16, 32 or 64.
+    backend : {"auto", "reference", "triton"}
+        "auto" is Triton for CUDA tensors and the reference for all others, and for float64 on
+        any device. Nothing falls back silently: where Triton cannot run, the call raises.
+
+    Returns
+    -------
+    o : torch.Tensor, [B, T, HV, V]
+        In v's dtype.
+    final_state : torch.Tensor, [N, HV, K, V], or None
+        float32, or float64 if q, k or v is; None unless `output_final_state`. It may be a
+        transposed view, so use `reshape` on it, not `view`.
+
+    Raises
+    ------
+    TypeError
+        An argument has the wrong Python type, or is unknown.
+    ValueError
+        A shape, dtype, device or value is wrong, or Triton cannot run these arguments.
+    ImportError
+        Triton is needed and not installed.
+
+    Notes
+    -----
+    The dtypes of the inputs may differ. Norms, gates, decays and states are computed in float32
+    (float64 if q, k or v is float64). Gradients reach every floating input. With Triton, the
+    backward pass recomputes the reference's chunk form and differentiates that.
+
+    References
+    ----------
+    S. Yang, J. Kautz, A. Hatamizadeh, "Gated Delta Networks", 2024. Names and defaults:
+    flash-linear-attention 0.6.0.
+    """
+    validation.check_chunk_size(chunk_size)
+    return gated_delta_rule(
+        q, k, v, g, beta, scale, initial_state, output_final_state, use_qk_l2norm_in_kernel,
+        cu_seqlens, state_v_first, use_gate_in_kernel, A_log, dt_bias, use_beta_sigmoid_in_kernel,
+        allow_neg_eigval, chunk_size, backend,
+    )  # fmt: skip
+
+
+def fused_recurrent_gated_delta_rule(
+    q, k, v, *, g, beta, scale=None, initial_state=None, output_final_state=False,
+    use_qk_l2norm_in_kernel=False, cu_seqlens=None, state_v_first=False,
+    use_gate_in_kernel=False, A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False,
+    allow_neg_eigval=False, backend="auto",
+):  # fmt: skip
+    """Gated delta rule token by token (eq-gdn-recurrence, eq-gdn-step): for decoding.
+
+    The same function as `chunk_gated_delta_rule`: parameters, results, errors, notes and
+    references are described there. The reference backend takes one token at a time. The Triton
+    backend runs the chunk kernel, at chunk size 64.
+    """
+    return gated_delta_rule(
+        q, k, v, g, beta, scale, initial_state, output_final_state, use_qk_l2norm_in_kernel,
+        cu_seqlens, state_v_first, use_gate_in_kernel, A_log, dt_bias, use_beta_sigmoid_in_kernel,
+        allow_neg_eigval, None, backend,
+    )  # fmt: skip
+
+
+def gated_delta_rule(
+    q, k, v, g, beta, scale, initial_state, output_final_state, use_qk_l2norm_in_kernel,
+    cu_seqlens, state_v_first, use_gate_in_kernel, A_log, dt_bias, use_beta_sigmoid_in_kernel,
+    allow_neg_eigval, chunk_size, backend,
+):  # fmt: skip
+    """Both public functions; `chunk_size` None asks for the token by token form."""
+    validation.check_flags(
+        output_final_state=output_final_state,
+        use_qk_l2norm_in_kernel=use_qk_l2norm_in_kernel,
+        state_v_first=state_v_first,
+        use_gate_in_kernel=use_gate_in_kernel,
+        use_beta_sigmoid_in_kernel=use_beta_sigmoid_in_kernel,
+        allow_neg_eigval=allow_neg_eigval,
+    )
+    validation.check_scale(scale)
+    validation.check_backend(backend)
+    validation.check_tensors(q, k, v, g, beta, initial_state, cu_seqlens, state_v_first)
+    validation.check_gate(use_gate_in_kernel, g, A_log, dt_bias, v)
+    validation.check_beta_range(allow_neg_eigval, use_beta_sigmoid_in_kernel)
+
+    common = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
+    exact = torch.promote_types(common, torch.float32)
+    if backend == "triton" or (backend == "auto" and v.is_cuda and common != torch.float64):
+        chunk_size = 64 if chunk_size is None else chunk_size
+        validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size)
+        forward, dtype = TritonForward.apply, common
+    else:
+        forward, dtype = reference.forward, exact
+
+    if use_qk_l2norm_in_kernel:
+        q, k = unit_rows(q.to(exact)), unit_rows(k.to(exact))
+    g = None if g is None else g.to(exact)
+    if use_gate_in_kernel:
+        g = log_decay(g, A_log.to(exact), None if dt_bias is None else dt_bias.to(exact))
+    beta = beta.to(exact)
+    if use_beta_sigmoid_in_kernel:
+        beta = (2 if allow_neg_eigval else 1) * torch.sigmoid(beta)
+    S = None if initial_state is None else initial_state.to(exact)
+    S = S if S is None or state_v_first else S.mT
+
+    scale = q.shape[3] ** -0.5 if scale is None else float(scale)
+    vectors = (x.to(dtype) for x in (q, k, v))
+    o, S = forward(*vectors, g, beta, scale, S, cu_seqlens, chunk_size)
+    if not output_final_state:
+        return o.to(v.dtype), None
+    return o.to(v.dtype), S if state_v_first else S.mT
+
+
+def unit_rows(x):
+    """Each row divided by its norm; a zero row stays zero."""
+    return x * torch.rsqrt((x * x).sum(-1, keepdim=True) + NORM_EPSILON)
+
+
+def log_decay(g, A_log, dt_bias):
+    """The gate: `-exp(A_log) softplus(g + dt_bias)`, at most 0."""
+    return -torch.exp(A_log) * softplus(g if dt_bias is None else g + dt_bias)
+
+
+class TritonForward(torch.autograd.Function):
+    """The Triton forward pass; the backward pass recomputes the reference and differentiates it.
+
+    Same arguments and results as `reference.forward`.
+    """
+
+    @staticmethod
+    def forward(ctx, q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
+        from .kernels.forward import chunk_forward
+
+        ctx.save_for_backward(q, k, v, g, beta, initial_state, cu_seqlens)
+        ctx.scale, ctx.chunk_size = scale, chunk_size
+        return chunk_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, do, dS):
+        *inputs, cu_seqlens = ctx.saved_tensors
+        *five, _, state, _, _ = ctx.needs_input_grad
+        *leaves, S_0 = (
+            None if x is None else x.detach().requires_grad_(need)
+            for x, need in zip(inputs, (*five, state), strict=True)
+        )
+        with torch.enable_grad():
+            o, S = reference.forward(*leaves, ctx.scale, S_0, cu_seqlens, ctx.chunk_size)
+        paths = [(x, dx) for x, dx in ((o, do), (S, dS)) if x.requires_grad]  # q does not reach S
+        if paths:
+            torch.autograd.backward(*zip(*paths, strict=True))
+        *gradients, dS_0 = (None if x is None else x.grad for x in (*leaves, S_0))
+        return *gradients, None, dS_0, None, None

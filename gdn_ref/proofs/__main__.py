@@ -1,0 +1,113 @@
+"""Run every check, print a table, write JSON, and fail if a check fails or a mutant survives."""
+
+import argparse
+import datetime
+import json
+import platform
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+
+from tqdm import tqdm
+
+from . import registry
+from .sources import digests
+
+
+def _run_check(index):
+    registry.load()
+    return registry.run(registry.CHECKS[index])
+
+
+def _run_erratum(index):
+    registry.load()
+    return registry.run_erratum(registry.ERRATA[index])
+
+
+def run_all(jobs=2):
+    """Run every check and erratum of the registry in `jobs` processes."""
+    registry.load()
+    with ProcessPoolExecutor(jobs) as pool:
+        work = [pool.submit(_run_check, i) for i in range(len(registry.CHECKS))]
+        errata = [pool.submit(_run_erratum, i) for i in range(len(registry.ERRATA))]
+        for future in tqdm(work + errata, desc="proofs", unit="check", file=sys.stderr):
+            future.result()
+    return {
+        "date": datetime.date.today().isoformat(),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "sympy")},
+        },
+        "sources_sha256": digests(),
+        "methods": registry.METHODS,
+        "checks": [future.result() for future in work],
+        "definitions": registry.DEFINITIONS,
+        "errata": [future.result() for future in errata],
+    }
+
+
+def failures(results):
+    """One line for each check that fails, each mutant that survives, each erratum that does not
+    tell the printed form from the corrected one."""
+    lines = []
+    for check in results["checks"]:
+        if not check["passed"]:
+            lines.append(f"{check['label']}: residual {check['residual']} ({check['name']})")
+        lines += [
+            f"{check['label']}: the mutant {m['name']!r} survived ({check['name']})"
+            for m in check["mutants"]
+            if not m["rejected"]
+        ]
+    lines += [f"erratum {e['key']} ({e['name']})" for e in results["errata"] if not e["passed"]]
+    return lines
+
+
+def table(results):
+    rows = [
+        (
+            check["label"],
+            check["method"],
+            check["covers"],
+            f"{check['seconds']:.2f} s",
+            f"{sum(m['rejected'] for m in check['mutants'])}/{len(check['mutants'])}",
+            "ok" if check["passed"] else "FAILS",
+        )
+        for check in sorted(results["checks"], key=lambda c: c["label"])
+    ]
+    head = ("equation", "method", "covers", "time", "mutants rejected", "")
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in [head, *rows]
+    )
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(prog="python -m gdn_ref.proofs", description=__doc__)
+    parser.add_argument("--json", type=Path, help="write the results to this file")
+    parser.add_argument("--jobs", type=int, default=2, help="processes (default 2)")
+    args = parser.parse_args(argv)
+
+    results = run_all(args.jobs)
+    print(table(results))
+    mutants = [m for check in results["checks"] for m in check["mutants"]]
+    print(
+        f"\n{len({c['label'] for c in results['checks']})} equations checked by "
+        f"{len(results['checks'])} checks, {len(results['definitions'])} definitions, "
+        f"{sum(m['rejected'] for m in mutants)} of {len(mutants)} mutants rejected, "
+        f"{sum(e['passed'] for e in results['errata'])} of {len(results['errata'])} errata "
+        "confirmed, "
+        f"{sum(c['seconds'] for c in results['checks']):.1f} s of checks"
+    )
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps(results, indent=1))
+    wrong = failures(results)
+    for line in wrong:
+        print("FAILED", line, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

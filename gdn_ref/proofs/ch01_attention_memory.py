@@ -1,0 +1,212 @@
+"""Chapter 1: attention as a memory, and its three forms (its costs are in ch01_cost)."""
+
+from itertools import combinations
+
+import numpy as np
+import sympy as sp
+
+from .. import linear_attention
+from .data import hard_inputs, relative_error
+from .registry import definition, verifies
+
+definition(
+    "eq-softmax-attention",
+    "Causal softmax attention: the value read at token t, a weighted mean of the cached values.",
+)
+definition(
+    "eq-feature-map",
+    "The exchange of the exponential of a product for a product of feature vectors.",
+)
+definition(
+    "eq-linear-attention",
+    "Causal linear attention: the value read at token t, a weighted sum of the past values.",
+)
+definition(
+    "eq-linear-attention-recurrence",
+    "The memory of linear attention, token by token: write one outer product, then read.",
+)
+definition(
+    "eq-normalised-linear-attention",
+    "Linear attention divided by the sum of its weights, which needs a second state, z.",
+)
+
+t, d_k, d_v = sp.symbols("t d_k d_v", positive=True, integer=True)
+
+
+@verifies(
+    "eq-no-finite-feature-map",
+    method="polynomial",
+    covers="any base for e, up to 5 tokens",
+    mutants={
+        "a key twice": {"keys": lambda m: [0, *range(m - 1)]},
+        "without exponential": {"score": lambda x, i, j: sp.Integer(i * j)},
+        "factors summed": {"factor": lambda x, i, j: x**j + x**i},
+    },
+)
+def no_finite_feature_map(
+    keys=range, score=lambda x, i, j: x ** (i * j), factor=lambda x, i, j: x**j - x**i
+):
+    """The scores `e^(ij)` of m queries and m keys have a determinant that is a product of
+    differences, so m of them are independent for every m: no D features are enough."""
+    x = sp.Symbol("x")
+    residuals = []
+    for m in range(2, 6):
+        scores = sp.Matrix(m, m, lambda i, j, m=m: score(x, i, list(keys(m))[j]))
+        differences = sp.prod(factor(x, i, j) for i, j in combinations(range(m), 2))
+        residuals.append(sp.expand(scores.det(method="berkowitz") - differences))
+    return residuals
+
+
+def symbols(name, rows, columns):
+    """A matrix of independent symbols, as a NumPy array: the package's code runs on it."""
+    return np.array(sp.symbols(f"{name}_:{rows}_:{columns}"), dtype=object).reshape(rows, columns)
+
+
+def lower(T, diagonal=0):
+    """The causal mask M: ones on and below the diagonal."""
+    return np.tril(np.ones((T, T), dtype=int), diagonal).astype(object)
+
+
+@verifies(
+    "eq-reordering",
+    method="polynomial",
+    covers="T = 4, d_k = 3, d_v = 2",
+    mutants={
+        "under a causal mask": {"mask": lower(4)},
+        "keys and queries swapped": {"swap": True},
+    },
+)
+def reordering(mask=1, swap=False):
+    """Without a mask, keys and values may be multiplied first."""
+    Q, K, V = symbols("q", 4, 3), symbols("k", 4, 3), symbols("v", 4, 2)
+    right = K @ (Q.T @ V) if swap else Q @ (K.T @ V)
+    return sp.Matrix((mask * (Q @ K.T)) @ V - right).expand()
+
+
+def matrix(name, rows, columns):
+    return sp.MatrixSymbol(name, rows, columns)
+
+
+# t - 1 tokens, stacked in K and V, then the token t itself; u, w are a token after it
+before, K, V = matrix("S_0", d_v, d_k), matrix("K", t - 1, d_k), matrix("V", t - 1, d_v)
+q, k, v = matrix("q", d_k, 1), matrix("k", d_k, 1), matrix("v", d_v, 1)
+u, w = matrix("u", d_k, 1), matrix("w", d_v, 1)
+NOTHING, UNSEEN = sp.ZeroMatrix(d_v, d_k), sp.ZeroMatrix(1, d_v)
+
+
+@verifies(
+    "eq-linear-attention-state",
+    method="algebra",
+    covers="every t, d_k, d_v",
+    mutants={
+        "initial state forgotten": {"start": NOTHING},
+        "token t not yet written": {"written": NOTHING},
+        "token t + 1 written as well": {"written": v * k.T + w * u.T},
+        "the past overwritten": {"past": NOTHING},
+    },
+)
+def state_is_a_sum(start=before, past=V.T * K, written=v * k.T):
+    """If the state before token t is `S_0 + V^T K` over the first t - 1 tokens, then the state
+    after it is the same sum with one term more."""
+    recurrence = (before + V.T * K) + v * k.T
+    return sp.expand(recurrence - (start + past + written))
+
+
+@verifies(
+    "eq-linear-attention-parallel",
+    method="algebra",
+    covers="every row t, d_k, d_v",
+    mutants={
+        "strict mask: own token unseen": {"own": UNSEEN},
+        "no mask: next token seen": {"future": q.T * u * w.T},
+        "initial state forgotten": {"start": UNSEEN},
+        "key in place of the query": {"start": k.T * before.T},
+    },
+)
+def parallel_row(start=q.T * before.T, own=q.T * k * v.T, future=UNSEEN):
+    """Row t of the masked product is the token's read-out `(S_t q_t)^T`."""
+    S = before + V.T * K + v * k.T
+    row = start + (q.T * K.T) * V + own + future
+    return sp.expand((S * q).T - row)
+
+
+@verifies(
+    "eq-linear-attention-parallel",
+    method="polynomial",
+    covers="package code, T = 4, d_k = 3, d_v = 2",
+    mutants={
+        "strict mask": {"mask": lower(4, -1)},
+        "mask one token late": {"mask": lower(4, 1)},
+        "no mask": {"mask": lower(4, 4)},
+        "mask transposed": {"mask": lower(4).T},
+        "initial state forgotten": {"start": 0},
+    },
+)
+def parallel_equals_recurrent(mask=None, start=1):
+    """The masked product against `linear_attention.recurrent`, run on symbols."""
+    Q, K, V, S = (symbols(*of) for of in (("q", 4, 3), ("k", 4, 3), ("v", 4, 2), ("s", 2, 3)))
+    mask = lower(4) if mask is None else mask
+    O, last = linear_attention.recurrent(Q, K, V, S)
+    outputs = start * (Q @ S.T) + (mask * (Q @ K.T)) @ V - O
+    states = start * S + V.T @ K - last
+    return [sp.Matrix(outputs).expand(), sp.Matrix(states).expand()]
+
+
+@verifies(
+    "eq-linear-attention-parallel",
+    method="float64",
+    covers="package code, T = 50, 6 heads",
+    mutants={
+        "starts from an empty state": {"start": 0.0},
+        "own token unseen": {"late": 1},
+    },
+)
+def forms_in_code(start=1.0, late=0):
+    """The three functions of the package agree, on a state that is not empty."""
+    Q, K, V, _, _, S = hard_inputs(batch=(2, 3))
+    O, last = linear_attention.recurrent(Q, K, V, S)
+    shifted = np.concatenate([np.zeros_like(V[..., :late, :]), V[..., : V.shape[-2] - late, :]], -2)
+    errors = []
+    for form in (linear_attention.parallel, linear_attention.chunkwise):
+        o, end = form(Q, K, shifted, start * S)
+        errors += [relative_error(o, O), relative_error(end, last)]
+    return max(errors)
+
+
+@verifies(
+    "eq-exact-recall",
+    method="polynomial",
+    covers="any 3 orthonormal keys, d_v = 2",
+    mutants={
+        "keys that are not orthogonal": {"bend": sp.Matrix([[1, 1, 0], [0, 1, 0], [0, 0, 1]])},
+        "keys of length two": {"bend": 2 * sp.eye(3)},
+        "a key stored twice": {"again": 1},
+    },
+)
+def exact_recall(bend=None, again=0):
+    """`S k_j = v_j`, for keys that run over the rotations of space, `(I - X)(I + X)^-1`."""
+    x, y, z = sp.symbols("x y z")
+    X = sp.Matrix([[0, x, y], [-x, 0, z], [-y, -z, 0]])
+    keys = (bend or sp.eye(3)) * (sp.eye(3) - X) * (sp.eye(3) + X).inv()
+    values = sp.Matrix(3, 2, sp.symbols("v:6"))
+    S = values.T * keys + again * values[1, :].T * keys[0, :]
+    return (S * keys.T - values.T).applyfunc(sp.cancel)
+
+
+@verifies(
+    "eq-exact-recall",
+    method="float64",
+    covers="package code, 48 keys, d_k = 64",
+    mutants={
+        "cosine .1 between neighbours": {"cosine": 0.1},
+        "keys of norm 1.01": {"norm": 1.01},
+    },
+)
+def exact_recall_in_code(cosine=0.0, norm=1.0):
+    """Read every key back after all of them were written."""
+    rng = np.random.default_rng(0)
+    K = norm * np.linalg.qr(rng.normal(size=(64, 64)))[0][:48]
+    K[1:] = np.sqrt(1 - cosine**2) * K[1:] + cosine * K[:-1]
+    V = rng.normal(size=(48, 24))
+    _, S = linear_attention.recurrent(K, K, V)
+    return relative_error(K @ S.T, V)

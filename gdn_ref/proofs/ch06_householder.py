@@ -1,0 +1,203 @@
+"""Checks of chapter 6: the geometry of I - beta k k^T.
+
+"Algebra" here is a calculus of words: letters that do not commute stand for matrices and vectors
+of any size, and a rule says what a row times a column is, for example k^T k = n. A word identity
+so proved holds for every d_k and d_v. The number 1 in a word is the identity matrix.
+"""
+
+import numpy as np
+from sympy import Matrix, Rational, Symbol, expand, eye, sqrt, symbols
+
+from gdn_ref import delta_rule
+
+from . import definition, verifies
+from .data import relative_error
+
+alpha, beta, n, d = symbols("alpha beta n d")  # n is ||k||^2
+k, kT = symbols("k k^T", commutative=False)
+y, S, v = symbols("y S v", commutative=False)  # y is orthogonal to k
+P = 1 - beta * k * kT
+F = alpha * P
+lam = alpha * (1 - beta * n)
+KEY = {kT * k: n, kT * y: 0}
+
+definition(
+    "eq-transition",
+    "The factor by which one token multiplies the state from the right, without and with decay.",
+)
+
+
+def reduce(word, rules):
+    """Expand a word and apply the rules (row times column -> scalar) until none applies."""
+    word, before = expand(word), None
+    while word != before:
+        before, word = word, expand(word.subs(rules))
+    return word
+
+
+def letters(size, name):
+    return Matrix(size, 1, symbols(f"{name}_1:{size + 1}"))
+
+
+def row_by_row(state, key):
+    """Row i loses beta times its component along the key."""
+    return Matrix.vstack(*(s - beta * s.dot(key) * key.T for s in map(state.row, range(3))))
+
+
+@verifies(
+    "eq-transition-rows",
+    method="polynomial",
+    covers="d_v = d_k = 3",
+    mutants={
+        "acts on the columns": {"claim": lambda s, key: s - beta * key * (key.T * s)},
+        "no beta": {"claim": lambda s, key: s - (s * key) * key.T},
+        "key and answer swapped": {"claim": lambda s, key: s - beta * key * (s * key).T},
+    },
+)
+def rows(claim=row_by_row):
+    """S P = S - beta (S k) k^T; a square state on purpose, so that the wrong side runs too."""
+    key, state = letters(3, "k"), Matrix(3, 3, symbols("s_1:10"))
+    return (state * (eye(3) - beta * key * key.T) - claim(state, key)).expand()
+
+
+@verifies(
+    "eq-erase-and-write",
+    method="algebra",
+    covers="every d_k, d_v, every key",
+    mutants={
+        "unit key assumed": {"keep": 1 - beta, "write": beta},
+        "nothing erased": {"keep": 1},
+        "other directions fade too": {"elsewhere": 1 - beta * n},
+    },
+)
+def erase_and_write(keep=1 - beta * n, write=beta * n, elsewhere=1):
+    """After the token, reading at k blends old and new; reading at right angles is as before."""
+    new = S * P + beta * v * kT
+    along = reduce(new * k, KEY) - reduce(keep * S * k + write * v, KEY)
+    across = reduce(new * y, KEY) - elsewhere * S * y
+    return [expand(along), expand(across)]
+
+
+@verifies(
+    "eq-erase-and-write",
+    method="float64",
+    covers="delta_rule.step, keys of any length",
+    mutants={"unit key assumed": {"power": 0}, "norm not squared": {"power": 1}},
+)
+def erase_and_write_in_code(power=2):
+    """The package's step, read back with its own key as the query."""
+    rng = np.random.default_rng(6)
+    state, key, value = rng.normal(size=(7, 12)), rng.normal(size=12), rng.normal(size=7)
+    strength = np.asarray(0.7)
+    read, _ = delta_rule.step(state, key, key, value, strength)
+    share = strength * np.linalg.norm(key) ** power
+    return relative_error(read, (1 - share) * (state @ key) + share * value)
+
+
+@verifies(
+    "eq-transition-cases",
+    method="algebra",
+    covers="every d, unit key",
+    mutants={
+        "1 and 2 swapped": {"projection": 2, "reflection": 1},
+        "reflection at 1.9": {"reflection": Rational(19, 10)},
+        "a key of length 2": {"norm2": 4},
+    },
+)
+def cases(identity=0, projection=1, reflection=2, norm2=1):
+    """Identity; P P = P with P k = 0; P P = 1 with P k = -k."""
+    at = {kT * k: norm2}
+    P0, P1, P2 = (P.subs(beta, b) for b in (identity, projection, reflection))
+    claims = [P0 - 1, P1 * P1 - P1, P1 * k, P2 * P2 - 1, P2 * k + k]
+    return [reduce(word, at) for word in claims]
+
+
+@verifies(
+    "eq-transition-eigenvalues",
+    method="algebra",
+    covers="every d, every key",
+    mutants={
+        "norm not squared": {"along": alpha * (1 - beta * sqrt(n))},
+        "not decayed along k": {"along": 1 - beta * n},
+        "not decayed across k": {"across": 1},
+        "wrong sign": {"along": alpha * (1 + beta * n)},
+        "the key's eigenvalue twice": {"times": 2},
+    },
+)
+def eigenvalues(along=lam, across=alpha, times=1):
+    """Two eigenspaces, the quadratic they force, and the trace, which counts how often."""
+    quadratic = reduce((F - across) * (F - along), KEY)
+    trace = alpha * d - alpha * beta * n  # tr I = d, tr k k^T = k^T k
+    counted = (d - times) * across + times * along
+    apart = [reduce(F * y - across * y, KEY), reduce(F * k - along * k, KEY)]
+    return [*apart, quadratic, expand(trace - counted)]
+
+
+@verifies(
+    "eq-transition-eigenvalues",
+    method="polynomial",
+    covers="d = 2, 3, 4",
+    mutants={
+        "all eigenvalues alpha": {"along": lambda norm2: alpha},
+        "norm forgotten": {"along": lambda norm2: alpha * (1 - beta)},
+    },
+)
+def characteristic_polynomial(along=lambda norm2: alpha * (1 - beta * norm2)):
+    """det(z - F) = (z - alpha)^(d - 1) (z - alpha (1 - beta ||k||^2))."""
+    z, residual = Symbol("z"), []
+    for size in (2, 3, 4):
+        key = letters(size, "k")
+        full = alpha * (eye(size) - beta * key * key.T)
+        claim = (z - alpha) ** (size - 1) * (z - along(key.dot(key)))
+        residual.append(expand(full.charpoly(z).as_expr() - claim))
+    return residual
+
+
+@verifies(
+    "eq-transition-determinant",
+    method="algebra",
+    covers="every d, every key",
+    mutants={
+        "norm forgotten": {"corner": 1 - beta},
+        "wrong sign": {"corner": 1 + beta * n},
+    },
+)
+def determinant(corner=1 - beta * n):
+    """Unit triangular factors (determinant 1) turn diag(P, 1) with a border into 1 - beta n."""
+    left = Matrix([[1, 0], [kT, 1]])
+    bordered = Matrix([[P, -beta * k], [0, 1]])
+    right = Matrix([[1, 0], [-kT, 1]])
+    triangular = (left * bordered * right).applyfunc(lambda word: reduce(word, KEY))
+    return list(triangular - Matrix([[1, -beta * k], [0, corner]]))
+
+
+@verifies(
+    "eq-transition-determinant",
+    method="polynomial",
+    covers="d = 2, 3, 4",
+    mutants={
+        "alpha once": {"power": lambda size: 1},
+        "alpha d - 1 times": {"power": lambda size: size - 1},
+    },
+)
+def determinant_in_full(power=lambda size: size):
+    """det F = alpha^d (1 - beta ||k||^2), every entry a symbol."""
+    residual = []
+    for size in (2, 3, 4):
+        key = letters(size, "k")
+        full = alpha * (eye(size) - beta * key * key.T)
+        residual.append(
+            expand(full.det(method="berkowitz") - alpha ** power(size) * (1 - beta * key.dot(key)))
+        )
+    return residual
+
+
+@verifies(
+    "eq-transition-inverse",
+    method="algebra",
+    covers="every d, beta ||k||^2 != 1",
+    mutants={"wrong sign": {"factor": -beta / (1 - beta * n)}, "no denominator": {"factor": beta}},
+)
+def inverse(factor=beta / (1 - beta * n)):
+    """P (I + factor k k^T) = I; only the letters k and k^T are words, the fraction is a scalar."""
+    return reduce(P * (1 + factor * k * kT), KEY).coeff(k * kT).together()

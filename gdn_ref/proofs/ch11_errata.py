@@ -1,0 +1,177 @@
+"""Slips in published chunk forms, each beside the form that is right.
+
+What a slip does is measured here, not quoted: 128 tokens in two chunks of 64, `d_k = 64`,
+`d_v = 48`, unit keys of cosine about 0.5, write strengths over (0, 2), one decay for all tokens,
+a state of normal numbers before them; the error is that of all outputs, relative, in the
+Frobenius norm. `tests/test_errata_figures.py` checks each figure in the texts below.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from .ch11_form import FORM, Tokens, chunkwise, first_chunk, recurrence, rows
+from .ch11_mutants import EQUIVALENT, MUTANTS
+from .ch11_symbols import K, S, U, W
+from .data import hard_inputs, relative_error, unit
+from .registry import erratum
+
+SIMON = "Simon's blog, “Chunkwise Gated Delta Rule”"
+MEGATRON = "“Gated Delta Network” (a walk-through of Megatron's implementation, 11 May 2026)"
+H100 = "“H100 CUDA Kernels for Gated Delta Net” (with the repository kingsleykimm/h100_gdn_cuda)"
+PAPER = "Yang, Kautz, Hatamizadeh, “Gated Delta Networks”, section 3.3"
+
+OUTPUT, DELTA = MUTANTS["eq-gdn-chunk-output"], MUTANTS["eq-gdn-delta-split"]
+M_FOR_GAMMA = OUTPUT["M for Gamma"]
+STRICT_GAMMA = OUTPUT["strict Gamma"]
+SCALED_AFTER = DELTA["gated solve on raw K, rows scaled after"]
+TO_FIRST_TOKEN = {  # gamma_r / gamma_1, in both places where the arrow stands
+    "O": lambda x: rows(x.Gamma[:, 0], x.Q @ x.S.T) + x.scores @ x.E,
+    "W_left": lambda x: rows(x.Gamma[:, 0], x.W),
+}
+
+
+@cache
+def hard_tokens(decay=0.95):
+    """The setting of this page's figures, with one decay for all tokens."""
+    Q, K, V, g, strength, S0 = hard_inputs(T=128, d_k=64, d_v=48)
+    return Tokens(S0, Q, K, V, np.full(len(g), decay), strength, 64)
+
+
+@cache
+def mild_tokens(decay=0.95):
+    """The same with random unit keys, write strengths `sigmoid(N(0, 1))` and an empty state."""
+    rng, hard = np.random.default_rng(1), hard_tokens(decay)
+    strength = 1 / (1 + np.exp(-rng.normal(size=hard.beta.shape)))
+    keys = unit(rng.normal(size=hard.K.shape))
+    return Tokens(0 * hard.S, hard.Q, keys, hard.V, hard.alpha, strength, 64)
+
+
+def error(change, tokens):
+    """The relative error of the outputs, with lines of the chunk form changed."""
+    return relative_error(chunkwise(tokens, FORM | change)[0], recurrence(tokens)[0])
+
+
+@erratum(
+    "output-mask",
+    source=f"{PAPER} (its output equation, as quoted in NVlabs/GatedDeltaNet issues 13 and 15); "
+    f"{SIMON}; {MEGATRON}. {H100} notes it.",
+    printed=r"\mathbf{O} = \overleftarrow{\mathbf{Q}}\,\mathbf{S}^\top + (\mathbf{Q}\mathbf{K}^\top"
+    r" \odot \mathbf{M})(\tilde{\mathbf{U}} - \overleftarrow{\mathbf{W}}\,\mathbf{S}^\top)",
+    corrected=r"\mathbf{O} = \overleftarrow{\mathbf{Q}}\,\mathbf{S}^\top + (\mathbf{Q}"
+    r"\mathbf{K}^\top \odot \boldsymbol{\Gamma})(\tilde{\mathbf{U}} - \overleftarrow{\mathbf{W}}"
+    r"\,\mathbf{S}^\top)",
+    consequence="With the causal mask, a write of the same chunk is read as if it had not faded. "
+    "The two agree if no token decays. The outputs are off by 20 % at $\\alpha = 0.99$ and by "
+    "160 % at $\\alpha = 0.9$.",
+    label="eq-gdn-chunk-output",
+    method="float64",
+)
+def output_mask(form="corrected"):
+    """M or Gamma in the output."""
+    return error(M_FOR_GAMMA if form == "printed" else {}, hard_tokens())
+
+
+@erratum(
+    "gamma-diagonal",
+    source=f"{SIMON}: the case definition of the matrix, against the convention in its text",
+    printed=r"\boldsymbol{\Gamma}_{ri} = \gamma_r / \gamma_i \text{ for } i < r,\quad 0 "
+    r"\text{ for } i \ge r",
+    corrected=r"\boldsymbol{\Gamma}_{ri} = \gamma_r / \gamma_i \text{ for } i \le r,\quad 0 "
+    r"\text{ for } i > r",
+    consequence="The text sets $\\Gamma_{rr} = 1$; the matrix has a zero diagonal. Inside "
+    "$\\tilde{\\mathbf{A}}$, where the page uses it, the diagonal is cut off anyway. In the "
+    "output it counts: a token would not read its own write, and the outputs are off by 39 % at "
+    "$\\alpha = 0.95$.",
+    label="eq-decay-mask",
+    method="float64",
+)
+def gamma_diagonal(form="corrected"):
+    """The zero diagonal, where the output uses Gamma."""
+    return error(STRICT_GAMMA if form == "printed" else {}, hard_tokens())
+
+
+@erratum(
+    "gated-w-scaled-after",
+    source=f"{H100}: the equation of $\\mathbf{{w}}_t$, and the row scaling after the product. "
+    f"{MEGATRON} says “the same UT transform”, right after the gated one, and can be read so too.",
+    printed=r"\overleftarrow{\mathbf{W}} = \mathbf{D}_\gamma(\mathbf{I} + \tilde{\mathbf{A}})^{-1}"
+    r"\mathbf{B}\mathbf{K}",
+    corrected=r"\overleftarrow{\mathbf{W}} = \mathbf{D}_\gamma(\mathbf{I} + \mathbf{A})^{-1}"
+    r"\mathbf{B}\mathbf{K} = (\mathbf{I} + \tilde{\mathbf{A}})^{-1}\mathbf{B}\mathbf{D}_\gamma"
+    r"\mathbf{K}",
+    consequence="Each weight between two tokens carries the decay between them once too often. The "
+    "outputs are off by 6 % at $\\alpha = 0.95$; on random unit keys, write strengths below 1 and "
+    "an empty state by 0.5 %, which a tolerance of 5e-2 does not see.",
+    label="eq-gdn-w-gated",
+    method="float64",
+)
+def gated_w_scaled_after(form="corrected"):
+    """The gated solve on raw K with its rows scaled, or either of the right forms."""
+    other = EQUIVALENT["W scaled inside the gated solve"]
+    return error(SCALED_AFTER if form == "printed" else other, hard_tokens())
+
+
+@erratum(
+    "left-arrow",
+    source=f"{MEGATRON}: the meaning of the left arrow",
+    printed=r"\overleftarrow{\mathbf{q}_r} = (\gamma_r / \gamma_1)\,\mathbf{q}_r \quad"
+    r"\text{(“decay to the first position of the chunk”)}",
+    corrected=r"\overleftarrow{\mathbf{q}_r} = \gamma_r\,\mathbf{q}_r",
+    consequence="The decay runs from the state *before* the chunk, so the first token's own decay "
+    "belongs to it. Without that factor the outputs are off by 3 % at $\\alpha = 0.95$.",
+    label="eq-gamma",
+    method="float64",
+)
+def left_arrow(form="corrected"):
+    """The decay to the chunk's first token, or to the state before it."""
+    return error(TO_FIRST_TOKEN if form == "printed" else {}, hard_tokens())
+
+
+@erratum(
+    "state-sign",
+    source=f"{H100}: the second line of the state update (its first line has the right sign)",
+    printed=r"\mathbf{S}' = \mathbf{S} - (\mathbf{U} - \mathbf{W}\mathbf{S}^\top)^\top\mathbf{K}",
+    corrected=r"\mathbf{S}' = \mathbf{S} + (\mathbf{U} - \mathbf{W}\mathbf{S}^\top)^\top\mathbf{K}",
+    consequence="A sign lost between two lines of the derivation: by computer algebra the second "
+    "line follows from the first with a plus.",
+    label="eq-gdn-chunk-state",
+    method="algebra",
+)
+def state_sign(form="corrected"):
+    """Collecting K in S - S W^T K + U^T K."""
+    sign = -1 if form == "printed" else 1
+    return S - S * W.T * K + U.T * K - (S + sign * (U - W * S.T).T * K)
+
+
+@erratum(
+    "readme-output",
+    source="flash-linear-attention, fla/ops/delta_rule/README.md (read at commit 52f9c7b): the "
+    "first line of the output",
+    printed=r"\mathbf{O} = \mathbf{Q}\,\mathbf{S}'^\top",
+    corrected=r"\mathbf{O} = \mathbf{Q}\,\mathbf{S}^\top + (\mathbf{Q}\mathbf{K}^\top \odot "
+    r"\mathbf{M})(\mathbf{U} - \mathbf{W}\mathbf{S}^\top)",
+    consequence="The lines below it are right; the first reads the state after the chunk, so every "
+    "token would see the chunk's later tokens.",
+    label="eq-delta-rule-chunk",
+    method="float64",
+)
+def readme_output(form="corrected"):
+    """Q times the state after the chunk, or the masked form, without decay."""
+    tokens = hard_tokens(1.0)
+    x = first_chunk(tokens)
+    O = x.Q @ x.S_next.T if form == "printed" else x.O
+    return relative_error(O, recurrence(tokens)[0][:64])
+
+
+def figures():
+    """The figures in the texts above, by erratum: `{key: [errors in the order of the text]}`."""
+    return {
+        "output-mask": [error(M_FOR_GAMMA, hard_tokens(a)) for a in (0.99, 0.9)],
+        "gamma-diagonal": [error(STRICT_GAMMA, hard_tokens())],
+        "gated-w-scaled-after": [
+            error(SCALED_AFTER, hard_tokens()),
+            error(SCALED_AFTER, mild_tokens()),
+        ],
+        "left-arrow": [error(TO_FIRST_TOKEN, hard_tokens())],
+    }

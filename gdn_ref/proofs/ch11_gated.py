@@ -1,0 +1,108 @@
+"""Decay inside the triangular systems: A~ is similar to A, and what that means for W."""
+
+from sympy import MatrixSymbol, exp, symbols
+
+from .ch11_form import FORM, first_chunk, modular_tokens, polynomial_tokens, rows, solve
+from .ch11_mutants import EQUIVALENT, MUTANTS
+from .ch11_symbols import I_r, W, beta, r
+from .modular import reciprocal
+from .registry import verifies
+
+A = MatrixSymbol("A", r, r)  # strictly lower triangular
+c_r, c_i, overlap = symbols("c_r c_i kappa")  # cumulative log-decays, and k_r^T k_i
+gamma_r, one_over_gamma_i, Gamma_ri = exp(c_r), exp(-c_i), exp(c_r - c_i)
+
+
+@verifies(
+    "eq-gdn-similarity",
+    method="algebra",
+    covers="every entry r > i of every C",
+    mutants={
+        "the inverse on the left": {"left": exp(-c_r), "right": exp(c_i)},
+        "rows only": {"right": 1},
+        "columns only": {"left": 1},
+        "Gamma transposed": {"Gamma": exp(c_i - c_r)},
+    },
+)
+def similar(left=gamma_r, right=one_over_gamma_i, Gamma=Gamma_ri):
+    """Entry (r, i) of A~ is beta_r Gamma_ri kappa; of Dg A Dg^-1, gamma_r beta_r kappa / gamma_i.
+
+    On and above the diagonal both are zero.
+    """
+    return (beta * Gamma * overlap - left * (beta * overlap) * right).expand()
+
+
+@verifies(
+    "eq-gdn-similarity",
+    method="modular",
+    covers="C=64, d_k=128",
+    mutants={
+        name: {"form": FORM | change}
+        for name, change in MUTANTS["eq-wy-u"].items()
+        if "A_gated" in change
+    },
+)
+def similar_at_real_size(form=FORM):
+    """A~ against Dg A Dg^-1, with the reciprocals of gamma exact modulo p.
+
+    Cleared of its denominators the claim has degree at most 67.
+    """
+    x = first_chunk(modular_tokens(), form)
+    return x.A_gated - rows(x.gamma, x.A) * reciprocal(x.gamma)[None, :]
+
+
+Dg = MatrixSymbol("D_gamma", r, r)  # diagonal, so that it commutes with B
+
+
+@verifies(
+    "eq-gdn-w-gated",
+    method="algebra",
+    covers="every C, d_k",
+    mutants={
+        "rows not scaled": {"W_left": W},
+        "rows scaled the other way": {"W_left": Dg.I * W},
+        "scaled inside and after": {"W_left": Dg * Dg * W},
+        "raw K inside": {"right": (I_r + A) * W},
+        "ungated solve": {"gated": A},
+    },
+)
+def gated_w(W_left=Dg * W, gated=Dg * A * Dg.I, right=Dg * (I_r + A) * W):
+    """(I + A~) Dg W = B Dg K: A~ = Dg A Dg^-1, and B Dg K = Dg B K = Dg (I + A) W."""
+    return (I_r + gated) * W_left - right
+
+
+@verifies(
+    "eq-gdn-w-gated",
+    method="modular",
+    covers="C=64, d_k=128",
+    mutants={
+        name: {"form": FORM | change}
+        for name, change in MUTANTS["eq-gdn-delta-split"].items()
+        if "W_left" in change
+    },
+)
+def gated_w_at_real_size(form=FORM):
+    """The two ways to W<: scale the rows of the ungated solve, or put gamma inside the gated.
+
+    Both sides have degree at most 4 a token, 256 in all.
+    """
+    x = first_chunk(modular_tokens(), form)
+    inside = EQUIVALENT["W scaled inside the gated solve"]["W_left"]
+    return x.W_left - inside(x)
+
+
+@verifies(
+    "eq-gdn-w-gated",
+    method="polynomial",
+    covers="C=4, d_k=3",
+    mutants={
+        "gated solve on raw K, rows scaled after": {
+            "inside": lambda x: rows(x.gamma, solve(x.A_gated, rows(x.beta, x.K)))
+        },
+        "gated solve on raw K": {"inside": lambda x: solve(x.A_gated, rows(x.beta, x.K))},
+    },
+)
+def gated_w_entry_by_entry(inside=EQUIVALENT["W scaled inside the gated solve"]["W_left"]):
+    """The same, every entry a symbol."""
+    x = first_chunk(polynomial_tokens())
+    return x.W_left - inside(x)

@@ -1,0 +1,30 @@
+"""The symbols of chapter 11's algebra: matrices of symbolic size.
+
+An induction step adds one token to the r tokens that are already there. Those are stacked, row by
+row, in `K`, `W`, `U`, `E`; what is added is in small letters. Nothing is expanded into entries,
+so a step holds for every r, d_k and d_v.
+"""
+
+from sympy import DiagMatrix, Identity, MatrixSymbol, symbols
+
+r, d_k, d_v = symbols("r d_k d_v", integer=True, positive=True)
+
+alpha, beta = symbols("alpha beta")  # decay and write strength of the token that is added
+gamma = symbols("gamma")  # decay from the state before the chunk to the last of the r tokens
+
+S = MatrixSymbol("S", d_v, d_k)  # the state before the chunk
+K = MatrixSymbol("K", r, d_k)
+W = MatrixSymbol("W", r, d_k)
+U = MatrixSymbol("U", r, d_v)
+E = MatrixSymbol("E", r, d_v)
+
+k = MatrixSymbol("k", d_k, 1)
+q = MatrixSymbol("q", d_k, 1)
+v = MatrixSymbol("v", d_v, 1)
+
+# Row r of Gamma as a diagonal matrix: the decay from each of the r tokens to the last of them.
+# For the next token every entry takes one factor alpha.
+D = DiagMatrix(MatrixSymbol("Gamma_r", r, 1))
+
+I_k = Identity(d_k)
+I_r = Identity(r)

@@ -1,0 +1,244 @@
+"""The recurrence of the gated delta rule, its five steps, and what r tokens make of a state."""
+
+import numpy as np
+from sympy import IndexedBase, MatrixSymbol, Sum, ZeroMatrix, symbols
+
+from .. import gated_delta_rule
+from ..chunking import decay, matvec, outer
+from .ch11_form import (
+    decay_from_start,
+    decay_mask,
+    modular_tokens,
+    ones_below,
+    products,
+    recurrence,
+    rows,
+)
+from .ch11_symbols import D, I_k, K, S, U, alpha, beta, d_k, d_v, gamma, k, q, v
+from .data import hard_inputs, relative_error
+from .modular import reciprocal
+from .registry import definition, verifies
+
+definition("eq-gdn-recurrence", "The gated delta rule, one token at a time.")
+definition("eq-gamma", "The decay from the state before the chunk to token r.")
+definition("eq-decay-mask", "The decay from token i to token r, for each pair of a chunk.")
+definition("eq-gdn-products", "The two parts of a chunk: what it does to a state, what it writes.")
+
+P = MatrixSymbol("P", d_k, d_k)
+F = MatrixSymbol("F", d_k, d_k)
+G = MatrixSymbol("G", d_v, d_k)
+FACTOR = I_k - beta * k * k.T  # what one token does to a state, decay apart
+WRITE = beta * v * k.T  # what one token adds to it
+
+
+@verifies(
+    "eq-gdn-step",
+    method="algebra",
+    covers="every d_k, d_v",
+    mutants={
+        "read before the decay": {"read_from": S},
+        "decay after the write": {"read_from": S, "write_to": S, "at_the_end": alpha},
+        "no decay": {"read_from": S, "write_to": S},
+        "old value added": {"sign": 1},
+        "beta left out": {"strength": 1},
+        "output before the write": {"read_out": alpha * S},
+    },
+)
+def five_steps(
+    read_from=alpha * S, write_to=alpha * S, at_the_end=1, sign=-1, strength=beta, read_out=None
+):
+    """Decay, read, correct, write, read out: the same state and output as the one-line form."""
+    read = read_from * k
+    delta = strength * (v + sign * read)
+    state = at_the_end * (write_to + delta * k.T)
+    output = (state if read_out is None else read_out) * q
+    one_line = alpha * S * FACTOR + WRITE
+    return [state - one_line, output - one_line * q]
+
+
+def _one_line(S, q, k, v, g, beta):
+    """The recurrence as one line, in float64."""
+    alpha = np.exp(g)
+    S = alpha * S @ (np.eye(len(k)) - beta * outer(k, k)) + beta * outer(v, k)
+    return S @ q, S
+
+
+def _step(order):
+    """`gdn_ref.gated_delta_rule.step` with its lines in another order."""
+
+    def step(S, q, k, v, g, beta):
+        before = S
+        decayed = np.exp(g) * S
+        read_from = before if order == "read, decay" else decayed
+        delta = beta * (v - matvec(read_from, k))
+        after = decayed + outer(delta, k)
+        if order == "write, decay":
+            after = np.exp(g) * (before + outer(beta * (v - matvec(before, k)), k))
+        return (decayed if order == "output, write" else after) @ q, after
+
+    return step
+
+
+@verifies(
+    "eq-gdn-step",
+    method="float64",
+    covers="gdn_ref.gated_delta_rule.step, 50 tokens, d_k=12, d_v=7",
+    mutants={
+        "reads, then decays": {"step": _step("read, decay")},
+        "writes, then decays": {"step": _step("write, decay")},
+        "outputs, then writes": {"step": _step("output, write")},
+    },
+)
+def the_package_steps(step=gated_delta_rule.step):
+    """The package's step against the one-line form, token after token."""
+    *tokens, S = hard_inputs()
+    state, errors = S, []
+    for token in zip(*tokens, strict=True):
+        o, state = step(state, *token)
+        expected, S = _one_line(S, *token)
+        errors += [relative_error(o, expected), relative_error(state, S)]
+    return max(errors)
+
+
+i, j, m = symbols("i j m", integer=True)
+g = IndexedBase("g")
+
+
+def stretch(first, last):
+    """`g_{first+1} + ... + g_last`: the logarithm of Gamma."""
+    return Sum(g[j], (j, first + 1, last))
+
+
+@verifies(
+    "eq-decay-mask-factor",
+    method="algebra",
+    covers="every m <= i <= r",
+    mutants={
+        "the writer's decay counted": {"log_Gamma": lambda i, r: stretch(i - 1, r)},
+        "the reader's decay left out": {"log_Gamma": lambda i, r: stretch(i, r - 1)},
+        "decay of the wrong sign": {"log_gamma": lambda r: -stretch(0, r)},
+    },
+)
+def stretches_join(log_Gamma=stretch, log_gamma=lambda r: stretch(0, r)):
+    """In logarithms: Gamma_ri gamma_i = gamma_r and Gamma_ri Gamma_im = Gamma_rm."""
+    reader = symbols("r", integer=True)
+    factor = log_Gamma(i, reader) + log_gamma(i) - log_gamma(reader)
+    chain = log_Gamma(i, reader) + log_Gamma(m, i) - log_Gamma(m, reader)
+    return [factor.simplify(), chain.simplify()]
+
+
+@verifies(
+    "eq-decay-mask-factor",
+    method="modular",
+    covers="C=64",
+    mutants={
+        "M": {"mask": lambda alpha: 0 * decay_mask(alpha) + ones_below(len(alpha), 0)},
+        "strict": {"mask": lambda alpha: decay_mask(alpha) * ones_below(len(alpha), -1)},
+        "the writer's decay counted": {"mask": lambda alpha: decay_mask(alpha) * alpha[None, :]},
+        "reversed": {"mask": lambda alpha: decay_mask(alpha[::-1])},
+    },
+)
+def mask_is_the_ratio(mask=decay_mask):
+    """Products of decays against the ratio gamma_r / gamma_i, which modulo p is exact.
+
+    Cleared of its denominators the claim has degree at most 64.
+    """
+    decays = modular_tokens().alpha[:64]
+    from_start = decay_from_start(decays)
+    ratio = rows(from_start, reciprocal(from_start)[None, :]) * ones_below(64, 0)
+    return mask(decays) - ratio
+
+
+@verifies(
+    "eq-decay-mask-factor",
+    method="float64",
+    covers="gdn_ref.chunking.decay, C=50",
+    mutants={
+        "M": {"mask": lambda g: np.tril(np.ones((len(g), len(g))))},
+        "strict": {"mask": lambda g: np.tril(decay(g)[1], -1)},
+        "no mask": {"mask": lambda g: decay(g)[0][:, None] / decay(g)[0]},
+    },
+)
+def the_package_decays(mask=lambda g: decay(g)[1]):
+    """The package's decay mask against the ratio, where the decays are mild enough for it."""
+    log_decays = hard_inputs()[3]
+    from_start = np.exp(np.cumsum(log_decays))
+    return relative_error(mask(log_decays), np.tril(from_start[:, None] / from_start))
+
+
+@verifies(
+    "eq-gdn-unrolled",
+    method="algebra",
+    covers="every r, d_k, d_v",
+    mutants={
+        "factors in the opposite order": {"F_next": alpha * FACTOR * F},
+        "earlier writes left alone": {"G_next": G + WRITE},
+        "earlier writes not decayed": {"G_next": G * FACTOR + WRITE},
+        "the write transformed too": {"G_next": alpha * (G + WRITE) * FACTOR},
+    },
+)
+def unrolled(F_next=alpha * F * FACTOR, G_next=alpha * G * FACTOR + WRITE):
+    """Base, r = 0: F = I and G = 0 leave S. Step: from S_r = S F + G to S_{r+1} = S F' + G'."""
+    base = S * I_k + ZeroMatrix(d_v, d_k) - S
+    state = S * F + G
+    step = alpha * state * FACTOR + WRITE - (S * F_next + G_next)
+    return [base, step]
+
+
+@verifies(
+    "eq-gdn-unrolled",
+    method="modular",
+    covers="C=64, d_k=128, d_v=96",
+    mutants={
+        "F without the decay": {"F": lambda P, gamma: P},
+        "F transposed": {"F": lambda P, gamma: P.T * gamma},
+        "nothing written": {"writes": 0},
+    },
+)
+def unrolled_at_real_size(F=lambda P, gamma: P * gamma, writes=1):
+    """S F + G, both multiplied out factor by factor, against 64 tokens: degree at most 257."""
+    tokens = modular_tokens(number_of_chunks=1)
+    P, G = products(tokens)
+    state = tokens.S @ F(P, decay_from_start(tokens.alpha)[-1]) + G * writes
+    return state - recurrence(tokens)[2]
+
+
+@verifies(
+    "eq-gdn-transition",
+    method="algebra",
+    covers="every r, d_k",
+    mutants={
+        "gamma without the new token": {"gamma_next": gamma},
+        "alpha counted twice": {"gamma_next": gamma * alpha**2},
+        "factors in the opposite order": {"P_next": FACTOR * P},
+    },
+)
+def decays_leave_the_product(gamma_next=gamma * alpha, P_next=P * FACTOR):
+    """Base, r = 0: F = P = I, gamma = 1. Step: scalars commute with matrices,
+    F' = (gamma P) alpha (I - beta k k^T) = gamma' P'.
+    """
+    F_next = (gamma * P) * (alpha * FACTOR)
+    return F_next - gamma_next * P_next
+
+
+@verifies(
+    "eq-gdn-writes",
+    method="algebra",
+    covers="every r, d_k, d_v",
+    mutants={
+        "u of the delta rule": {"u": beta * (v - U.T * K * k)},
+        "Gamma without the reader's decay": {"u": beta * (v - U.T * D * K * k)},
+        "beta left out of u": {"u": v - alpha * U.T * D * K * k},
+        "old writes added": {"u": beta * (v + alpha * U.T * D * K * k)},
+        "earlier writes not decayed": {"earlier": U.T * D * K},
+    },
+)
+def writes(u=beta * (v - alpha * U.T * D * K * k), earlier=alpha * U.T * D * K):
+    """Base, r = 1: u = beta v. Step: G^r = U^T D K, with D = diag(Gamma_ri), gains one row of U.
+
+    The new row of Gamma is alpha times the old one, and 1 for the token itself.
+    """
+    base = WRITE - (beta * v) * k.T
+    G_r = U.T * D * K
+    step = alpha * G_r * FACTOR + WRITE - (earlier + u * k.T)
+    return [base, step]

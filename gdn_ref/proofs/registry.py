@@ -1,0 +1,226 @@
+"""The registry of machine checks: which function proves which equation, and what it must reject.
+
+A check is a function that returns a residual: zero for the exact methods (a sympy expression or
+matrix, an integer, an array of integers), a relative error for "float64". Its keyword arguments
+are the parts of the claim that a mutant may replace:
+
+    @verifies("eq-sum-first", method="algebra", covers="every n",
+              mutants={"stops one early": {"last": n - 1}})
+    def sum_of_the_first(last=n):
+        return summation(i, (i, 1, last)) - n * (n + 1) / 2
+
+`run` calls the check once as it stands and once per mutant. A mutant whose residual passes has
+survived, and that is a failure. An equation that only introduces a name is a `definition`.
+"""
+
+import importlib
+import inspect
+import math
+import pkgutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+METHODS = {
+    "algebra": "computer algebra, symbolic sizes",
+    "polynomial": "exact polynomial identity, every entry a symbol",
+    "modular": "exact arithmetic modulo 2^61 - 1 on random elements",
+    "float64": "float64, relative Frobenius error at most 1e-12",
+}
+FLOAT64_PASS = 1e-12  # a float64 check's residual is at most this ...
+FLOAT64_FAIL = 1e-6  # ... and a mutant's at least this
+
+
+@dataclass(frozen=True)
+class Check:
+    """One function that checks one equation, and the mutants it must reject."""
+
+    label: str
+    method: str
+    covers: str
+    function: Callable
+    mutants: dict = field(default_factory=dict)
+
+    @property
+    def name(self):
+        return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__}"
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """A published slip: its printed form must leave a residual, its corrected form none."""
+
+    key: str
+    source: str
+    printed: str
+    corrected: str
+    consequence: str
+    label: str
+    method: str
+    function: Callable
+
+    @property
+    def name(self):
+        return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__}"
+
+
+CHECKS: list[Check] = []
+DEFINITIONS: dict[str, str] = {}
+ERRATA: list[Erratum] = []
+
+
+def verifies(label, *, method, covers, mutants):
+    """Register the decorated function as a check of the equation `label`."""
+    if method not in METHODS:
+        raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
+    if not mutants:
+        raise ValueError(f"mutants: {label} has none; a check that rejects nothing proves nothing")
+
+    def register(function):
+        CHECKS.append(Check(label, method, covers, function, dict(mutants)))
+        return function
+
+    return register
+
+
+def definition(label, meaning):
+    """Register the equation `label` as a definition: it names something and claims nothing."""
+    if label in DEFINITIONS:
+        raise ValueError(f"label: {label} is defined twice")
+    DEFINITIONS[label] = meaning
+
+
+def erratum(key, *, source, printed, corrected, consequence, label, method):
+    """Register a published slip; the function takes `form`, "corrected" or "printed".
+
+    `printed` and `corrected` are TeX, `label` is the equation that derives the right form,
+    `consequence` is Markdown: what goes wrong, and by how much.
+    """
+
+    def register(function):
+        ERRATA.append(
+            Erratum(key, source, printed, corrected, consequence, label, method, function)
+        )
+        return function
+
+    return register
+
+
+def load():
+    """Import every chapter's proofs, so that the registry is full."""
+    package = importlib.import_module(__package__)
+    for module in pkgutil.iter_modules(package.__path__):
+        if module.name.startswith("ch"):
+            importlib.import_module(f"{__package__}.{module.name}")
+
+
+def magnitude(residual, method):
+    """The size of a residual: a float for "float64", else 0 for exactly zero and 1 otherwise."""
+    if method == "float64":
+        return float(residual)
+    if isinstance(residual, list | tuple):
+        return max((magnitude(part, method) for part in residual), default=0)
+    if isinstance(residual, float) or getattr(residual, "dtype", np.dtype(int)).kind in "fc":
+        raise TypeError(f"a check by {method!r} must return an exact residual, got a float")
+    if hasattr(residual, "dtype"):  # an array of integers
+        return int(bool((residual != 0).any()))
+    if hasattr(residual, "doit"):  # sympy: expressions, matrices, matrix expressions
+        residual = residual.doit()
+        residual = residual.expand() if hasattr(residual, "expand") else residual
+        zero = getattr(residual, "is_ZeroMatrix", False) or getattr(
+            residual, "is_zero_matrix", None
+        )
+        if zero is None:
+            zero = residual == 0 or residual.simplify() == 0
+        return int(not zero)
+    return int(residual != 0)
+
+
+def passes(size, method):
+    return size <= FLOAT64_PASS if method == "float64" else size == 0
+
+
+def rejected(size, method):
+    return not (size < FLOAT64_FAIL) if method == "float64" else size != 0
+
+
+def run(check):
+    """Run a check and its mutants; returns a dict that JSON can hold."""
+    start = time.perf_counter()
+    size = magnitude(check.function(), check.method)
+    mutants = []
+    for name, replaced in check.mutants.items():
+        mutant = magnitude(check.function(**replaced), check.method)
+        mutants.append(
+            {"name": name, "residual": _finite(mutant), "rejected": rejected(mutant, check.method)}
+        )
+    return {
+        "label": check.label,
+        "name": check.name,
+        "method": check.method,
+        "covers": check.covers,
+        "about": inspect.getdoc(check.function) or "",
+        "residual": _finite(size),
+        "passed": passes(size, check.method),
+        "mutants": mutants,
+        "seconds": time.perf_counter() - start,
+        "source": inspect.getsource(check.function),
+    }
+
+
+def run_erratum(entry):
+    """Run both forms of a published slip; passes if the printed fails and the corrected holds."""
+    printed = magnitude(entry.function(form="printed"), entry.method)
+    corrected = magnitude(entry.function(form="corrected"), entry.method)
+    return {
+        "key": entry.key,
+        "name": entry.name,
+        "source_text": entry.source,
+        "printed": entry.printed,
+        "corrected": entry.corrected,
+        "consequence": entry.consequence,
+        "label": entry.label,
+        "method": entry.method,
+        "printed_residual": _finite(printed),
+        "corrected_residual": _finite(corrected),
+        "passed": passes(corrected, entry.method) and rejected(printed, entry.method),
+        "source": inspect.getsource(entry.function),
+    }
+
+
+def _finite(size):
+    return size if math.isfinite(size) else "not finite"
+
+
+class Report:
+    """What `prove` returns: printed in a notebook, it shows each check and what it rejected."""
+
+    def __init__(self, results):
+        self.results = results
+
+    def __bool__(self):
+        return all(
+            r["passed"] and all(m["rejected"] for m in r["mutants"]) for r in self.results
+        )
+
+    def __repr__(self):
+        lines = []
+        for r in self.results:
+            verdict = "holds" if r["passed"] else "FAILS"
+            lines.append(f"{r['label']}  {verdict}  [{r['method']}: {r['covers']}]")
+            size = r["residual"]
+            lines.append(f"  residual {f'{size:.1e}' if isinstance(size, float) else size}")
+            for m in r["mutants"]:
+                lines.append(f"  {'rejects ' if m['rejected'] else 'SURVIVED'}  {m['name']}")
+        return "\n".join(lines)
+
+
+def prove(label):
+    """Run every check of the equation `label`, mutants included, and report."""
+    load()
+    results = [run(check) for check in CHECKS if check.label == label]
+    if not results:
+        raise ValueError(f"label: no check is registered for {label!r}")
+    return Report(results)

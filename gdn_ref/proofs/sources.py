@@ -1,0 +1,14 @@
+"""Fingerprints of the code that the checks run, so that stale results can be told from fresh."""
+
+import hashlib
+from pathlib import Path
+
+
+def digests(package=Path(__file__).parents[1]):
+    """SHA-256 of each module of `package` and of its proofs, by path relative to the package."""
+    package = Path(package)
+    modules = sorted([*package.glob("*.py"), *package.glob("proofs/*.py")])
+    return {
+        module.relative_to(package).as_posix(): hashlib.sha256(module.read_bytes()).hexdigest()
+        for module in modules
+    }

@@ -1,0 +1,42 @@
+"""Scalar decay: a memory that fades (Mamba-2, RetNet).
+
+    S_t = alpha_t S_{t-1} + v_t k_t^T        o_t = S_t q_t        (eq-scalar-decay-recurrence)
+
+`g = log(alpha)`, `[..., T]`, natural log, at most 0; `-inf` resets the memory. Other shapes as
+in `linear_attention`. Source: Dao and Gu, "Transformers are SSMs", 2024.
+"""
+
+from array_api_compat import array_namespace
+
+from .chunking import decay, matvec, outer, scan_chunks, scan_tokens, transpose, zero_state
+
+
+def step(S, q, k, v, g):
+    """One token: decay, write, read. Returns `(o, S)`."""
+    alpha = array_namespace(g).exp(g)
+    S = alpha[..., None, None] * S + outer(v, k)
+    return matvec(S, q), S
+
+
+def chunk(S, q, k, v, g):
+    """C tokens at once (eq-scalar-decay-chunk): `Gamma` stands where the causal mask stood."""
+    gamma, Gamma = decay(g)
+    gamma_C, to_end = gamma[..., -1], Gamma[..., -1, :]
+    O = gamma[..., None] * (q @ transpose(S)) + (Gamma * (q @ transpose(k))) @ v
+    S = gamma_C[..., None, None] * S + transpose(v) @ (to_end[..., None] * k)
+    return O, S
+
+
+def recurrent(q, k, v, g, S=None):
+    """Token by token. Returns `(O, S)`."""
+    return scan_tokens(step, zero_state(k, v) if S is None else S, (q, k, v), (g,))
+
+
+def chunkwise(q, k, v, g, S=None, chunk_size=64):
+    """Chunk by chunk. Returns `(O, S)`."""
+    return scan_chunks(chunk, zero_state(k, v) if S is None else S, (q, k, v), (g,), chunk_size)
+
+
+def parallel(q, k, v, g, S=None):
+    """All tokens at once, `O = diag(gamma) Q S^T + (Gamma . Q K^T) V`. Returns `(O, S)`."""
+    return chunk(zero_state(k, v) if S is None else S, q, k, v, g)

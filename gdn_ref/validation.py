@@ -1,0 +1,218 @@
+"""Argument checks for `gdn_ref.ops`. They all run before any work, so a bad call changes nothing.
+
+A wrong Python type raises `TypeError`, a wrong value `ValueError`; both name the argument, what
+was expected and what came.
+"""
+
+import math
+from itertools import pairwise
+from numbers import Real
+
+import torch
+from torch.utils.weak import WeakIdKeyDictionary
+
+AXES = (
+    "B batch, T tokens, H key heads, HV value heads, K key dim, V value dim, N sequences; "
+    "N is B, or len(cu_seqlens) - 1"
+)
+BACKENDS = ("auto", "reference", "triton")
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+OFFSETS = (torch.int32, torch.int64)
+
+_read = WeakIdKeyDictionary()  # cu_seqlens -> (version, its values on the host)
+
+
+def check_tensors(q, k, v, g, beta, initial_state, cu_seqlens, state_v_first):
+    """Types, dtypes, devices and every axis; the first tensor that has an axis fixes its size."""
+    sizes = {}
+    check_tensor("q", q, "B T H K", sizes)
+    device = q.device
+    check_tensor("k", k, "B T H K", sizes, device)
+    check_tensor("v", v, "B T HV V", sizes, device)
+    for axis in ("H", "HV", "K", "V"):
+        if sizes[axis] < 1:
+            name, x = ("q", q) if axis in "HK" else ("v", v)
+            raise ValueError(f"{name}: expected {axis} >= 1, got shape {list(x.shape)} ({AXES})")
+    if sizes["HV"] % sizes["H"]:
+        raise ValueError(
+            f"v: expected HV a multiple of H = {sizes['H']}, got HV = {sizes['HV']} ({AXES})"
+        )
+    if g is not None:
+        check_tensor("g", g, "B T HV", sizes, device)
+    check_tensor("beta", beta, "B T HV", sizes, device)
+    sizes["N"] = sizes["B"]
+    if cu_seqlens is not None:
+        check_cu_seqlens(cu_seqlens, sizes["B"], sizes["T"], device)
+        sizes["N"] = len(cu_seqlens) - 1
+    if initial_state is not None:
+        axes = "N HV V K" if state_v_first else "N HV K V"
+        check_tensor("initial_state", initial_state, axes, sizes, device)
+
+
+def check_tensor(name, x, axes, sizes, device=None):
+    """`x` is a floating tensor with these axes. Adds to `sizes` the axes it is first to have."""
+    axes = axes.split()
+    legend = f"[{', '.join(axes)}]"
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"{name}: expected a torch.Tensor {legend}, got {type(x).__name__}")
+    if x.dtype not in FLOATS:
+        expected = ", ".join(str(dtype) for dtype in FLOATS)
+        raise ValueError(f"{name}: expected a dtype among {expected}, got {x.dtype}")
+    if x.ndim != len(axes):
+        raise ValueError(
+            f"{name}: expected {len(axes)} axes {legend}, got shape {list(x.shape)} ({AXES})"
+        )
+    expected = [sizes.setdefault(axis, size) for axis, size in zip(axes, x.shape, strict=True)]
+    if list(x.shape) != expected:
+        raise ValueError(
+            f"{name}: expected shape {legend} = {expected}, got {list(x.shape)} ({AXES})"
+        )
+    check_device(name, x, device)
+
+
+def check_device(name, x, device):
+    """`x` lives on `device` (that of q), or anywhere if `device` is None."""
+    if device is not None and x.device != device:
+        raise ValueError(f"{name}: expected device {device} like q, got {x.device}")
+
+
+def check_cu_seqlens(cu_seqlens, B, T, device):
+    """`[N + 1]` offsets 0 = first <= second <= ... <= last = T of packed sequences, B = 1."""
+    name = "cu_seqlens"
+    if not isinstance(cu_seqlens, torch.Tensor):
+        raise TypeError(f"{name}: expected a torch.Tensor [N + 1], got {type(cu_seqlens).__name__}")
+    if cu_seqlens.dtype not in OFFSETS:
+        raise ValueError(f"{name}: expected int32 or int64, got {cu_seqlens.dtype}")
+    if cu_seqlens.ndim != 1 or len(cu_seqlens) < 1:
+        raise ValueError(
+            f"{name}: expected shape [N + 1], at least one entry, got {list(cu_seqlens.shape)}"
+        )
+    check_device(name, cu_seqlens, device)
+    if B != 1:
+        raise ValueError(f"{name}: expected B = 1 (sequences packed along T), got B = {B} ({AXES})")
+    offsets = read_offsets(cu_seqlens)
+    if offsets is None:
+        return
+    if offsets[0] != 0:
+        raise ValueError(f"{name}: expected to start at 0, got {offsets[0]}")
+    if offsets[-1] != T:
+        raise ValueError(f"{name}: expected to end at T = {T}, got {offsets[-1]} ({AXES})")
+    for n, (begin, end) in enumerate(pairwise(offsets)):
+        if end < begin:
+            raise ValueError(
+                f"{name}: expected offsets that never fall, got {end} after {begin} at {n + 1}"
+            )
+
+
+def read_offsets(cu_seqlens):
+    """The values on the host, or None where they cannot be read.
+
+    Reading waits for the device, so it happens once per tensor and in-place change. (Tensors made
+    under `torch.inference_mode` count no changes: once per tensor.) It cannot happen while a CUDA
+    graph is captured or a compiler traces.
+    """
+    if torch.compiler.is_compiling():
+        return None
+    if not reading_waits(cu_seqlens):
+        return cu_seqlens.tolist()
+    version = None if cu_seqlens.is_inference() else cu_seqlens._version
+    known = _read.get(cu_seqlens)
+    if known is None or known[0] != version:
+        if cu_seqlens.is_cuda and torch.cuda.is_current_stream_capturing():
+            return None
+        known = _read[cu_seqlens] = version, cu_seqlens.tolist()
+    return known[1]
+
+
+def reading_waits(x):
+    """Whether reading `x` on the host has to wait for a device."""
+    return x.device.type != "cpu"
+
+
+def check_flags(**flags):
+    """Switches are True or False: a tensor or a 1 in their place is a misplaced argument."""
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise TypeError(f"{name}: expected True or False, got {type(flag).__name__}")
+
+
+def check_scale(scale):
+    """A finite number, or None for the default."""
+    if scale is None:
+        return
+    if not isinstance(scale, Real) or isinstance(scale, bool):
+        raise TypeError(f"scale: expected a number or None, got {type(scale).__name__}")
+    if not math.isfinite(scale):
+        raise ValueError(f"scale: expected a finite number, got {scale}")
+
+
+def check_chunk_size(chunk_size):
+    """A positive integer (which `True` is not)."""
+    if not isinstance(chunk_size, int) or isinstance(chunk_size, bool):
+        raise TypeError(f"chunk_size: expected an integer, got {type(chunk_size).__name__}")
+    if chunk_size < 1:
+        raise ValueError(f"chunk_size: expected at least 1, got {chunk_size}")
+
+
+def check_gate(use_gate_in_kernel, g, A_log, dt_bias, v):
+    """The gate's parameters come with its switch, and with a raw `g` to act on."""
+    if not use_gate_in_kernel:
+        for name, x in (("A_log", A_log), ("dt_bias", dt_bias)):
+            if x is not None:
+                raise ValueError(f"{name}: expected None unless use_gate_in_kernel=True")
+        return
+    for name, x in (("g", g), ("A_log", A_log)):
+        if x is None:
+            raise ValueError(f"{name}: expected a tensor with use_gate_in_kernel=True, got None")
+    sizes = {"HV": v.shape[2]}
+    check_tensor("A_log", A_log, "HV", sizes, v.device)
+    if dt_bias is not None:
+        check_tensor("dt_bias", dt_bias, "HV", sizes, v.device)
+
+
+def check_beta_range(allow_neg_eigval, use_beta_sigmoid_in_kernel):
+    """The factor 2 belongs to the sigmoid; a ready-made beta may lie in (0, 2) as it is."""
+    if allow_neg_eigval and not use_beta_sigmoid_in_kernel:
+        raise ValueError(
+            "allow_neg_eigval: expected use_beta_sigmoid_in_kernel=True with it, got False"
+        )
+
+
+def check_backend(backend):
+    """One of the known names."""
+    if not isinstance(backend, str):
+        raise TypeError(f"backend: expected a string, got {type(backend).__name__}")
+    if backend not in BACKENDS:
+        raise ValueError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
+
+
+def check_triton(device, dtype, K, V, chunk_size):
+    """Triton can run this here; if not, say why, for nothing falls back silently."""
+
+    def refuse(reason):
+        raise ValueError(f"backend: Triton cannot run this: {reason}; backend='reference' can")
+
+    if dtype == torch.float64:
+        refuse("expected float16, bfloat16 or float32, got float64")
+    try:
+        import triton
+    except ImportError as error:
+        raise ImportError(
+            "backend: expected triton to be installed, and it is not (pip install triton); "
+            "backend='reference' runs without it"
+        ) from error
+    interpreted = triton.knobs.runtime.interpret
+    if device.type != "cuda" and not interpreted:
+        refuse(
+            f"expected CUDA tensors, got {device}, where it has only its interpreter "
+            "(set TRITON_INTERPRET=1 before the kernels are imported)"
+        )
+    if dtype == torch.bfloat16 and interpreted:
+        refuse("expected float16 or float32 in the interpreter, which computes bfloat16 wrongly")
+    from .kernels.forward import CHUNK_SIZES, MAX_HEAD_DIM
+
+    for axis, size in (("K", K), ("V", V)):
+        if size > MAX_HEAD_DIM:
+            refuse(f"expected {axis} <= {MAX_HEAD_DIM}, got {axis} = {size}")
+    if chunk_size not in CHUNK_SIZES:
+        refuse(f"expected chunk_size in {CHUNK_SIZES}, got {chunk_size}")

@@ -1,0 +1,67 @@
+"""Which tokens a program works on, and the decays between them. Shared by every kernel.
+
+Tokens of all sequences lie in one long row, `[B * T]` or packed by `cu_seqlens`. A chunk never
+crosses a sequence, so the last chunk of each sequence may be short; its missing tokens are read
+as zeros, and a token with k = v = 0, g = 0, beta = 0 changes nothing.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def sequence_bounds(cu_seqlens_ptr, n, T, PACKED: tl.constexpr):
+    """First token and end of sequence `n`."""
+    if PACKED:
+        begin = tl.load(cu_seqlens_ptr + n).to(tl.int64)
+        end = tl.load(cu_seqlens_ptr + n + 1).to(tl.int64)
+    else:
+        begin = n.to(tl.int64) * T
+        end = begin + T
+    return begin, end
+
+
+@triton.jit
+def chunk_bounds(cu_seqlens_ptr, slot, N, T, C: tl.constexpr, PACKED: tl.constexpr):
+    """First token of the chunk in `slot`, and the end of its sequence (start >= end: no chunk).
+
+    Sequence n owns the slots from `cu_seqlens[n] // C + n` on. That is room enough for its
+    chunks, and it needs no table: the host knows the number of slots without looking at
+    `cu_seqlens`, and a program finds its sequence by bisection.
+    """
+    if PACKED:
+        n = 0
+        after = N
+        while after - n > 1:
+            middle = (n + after) // 2
+            owns = tl.load(cu_seqlens_ptr + middle) // C + middle <= slot
+            n = tl.where(owns, middle, n)
+            after = tl.where(owns, after, middle)
+        begin, end = sequence_bounds(cu_seqlens_ptr, n, T, PACKED)
+        start = begin + (slot - (begin // C + n)) * C
+    else:
+        chunks = tl.cdiv(T, C)
+        begin, end = sequence_bounds(cu_seqlens_ptr, slot // chunks, T, PACKED)
+        start = begin + (slot % chunks) * C
+    return start, end
+
+
+@triton.jit
+def load_g(g_ptr, offsets, valid, HAS_G: tl.constexpr):
+    """The log-decays of a chunk, `[C]`; zeros (no decay) where there are none."""
+    if HAS_G:
+        g = tl.load(g_ptr + offsets, mask=valid, other=0.0).to(tl.float32)
+    else:
+        g = tl.zeros(offsets.shape, tl.float32)
+    return g
+
+
+@triton.jit
+def decay_mask(g, r, i):
+    """`Gamma`, `[C, C]` (eq-decay-mask); `r` is a column and `i` a row of token numbers.
+
+    Each entry sums its own stretch of g, as `gdn_ref.chunking.decay` does: nothing to divide,
+    nothing to subtract, and the mask is in the exponent.
+    """
+    stretch = tl.cumsum(tl.where(r > i, g[:, None], 0.0), axis=0)
+    return tl.exp(tl.where(r >= i, stretch, float("-inf")))

@@ -1,0 +1,264 @@
+"""The Sphinx extension on tiny books: a good one builds, and each fault fails with its message."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gdn_ref.proofs.sources import digests
+
+EXTENSION = Path(__file__).parents[2] / "book" / "_ext"
+
+CONF = """
+extensions = ["myst_parser", "sphinx.ext.autodoc", "gdn_book"]
+myst_enable_extensions = ["dollarmath", "amsmath"]
+root_doc = "index"
+html_static_path = ["static"]
+html_theme = "basic"
+numfig = math_numfig = True
+gdn_proofs_json = "proofs.json"
+gdn_package = "code"
+gdn_code = ["code"]
+"""
+INDEX = """# Book
+```{toctree}
+11_chunks
+verification
+errata
+```
+"""
+CHAPTER = """# Chunks
+
+$$ a = b $$ (eq-name)
+
+See {eq}`eq-sum` and {eq}`eq-name`.
+
+````{note}
+```{math}
+:label: eq-sum
+1 + 1 = 2
+```
+````
+
+```python
+total = 1 + 1  # eq-sum
+```
+"""
+VERIFICATION = """# Verification
+```{gdn-totals}
+```
+```{gdn-methods}
+```
+```{gdn-equations}
+```
+```{gdn-checks}
+```
+"""
+ERRATA = """# Errata
+```{gdn-errata}
+```
+"""
+CODE = '"""A sum (eq-sum)."""\n'
+
+
+def good_results(package):
+    return {
+        "date": "2026-01-02",
+        "versions": {"python": "3.11"},
+        "sources_sha256": digests(package),
+        "methods": {"algebra": "computer algebra, symbolic sizes", "float64": "float64"},
+        "checks": [
+            {
+                "label": "eq-sum", "name": name, "method": method,
+                "covers": covers, "about": "", "residual": 0, "passed": True,
+                "mutants": [{"name": "off by <one>", "residual": 1, "rejected": True}],
+                "seconds": 0.5, "source": "def total():\n    return 0\n",
+            }
+            for name, method, covers in (
+                ("ch11_chunks.on_data", "float64", "n = 3"),
+                ("ch11_chunks.total", "algebra", "every `n`"),
+            )
+        ],
+        "definitions": {"eq-name": "What a is called."},
+        "errata": [
+            {
+                "key": "sum", "name": "ch11_chunks.slip", "source_text": "A paper",
+                "printed": "1 + 1 = 3", "corrected": "1 + 1 = 2", "consequence": "Off *by one*.",
+                "label": "eq-sum", "method": "algebra", "printed_residual": 1,
+                "corrected_residual": 0, "passed": True, "source": "def slip(form):\n    ...\n",
+            }
+        ],
+    }  # fmt: skip
+
+
+class Book:
+    """A book of one chapter in a folder, with good results until a test spoils something."""
+
+    def __init__(self, root):
+        self.root = root
+        self.write("conf.py", CONF)
+        self.write("index.md", INDEX)
+        self.write("11_chunks.md", CHAPTER)
+        self.write("verification.md", VERIFICATION)
+        self.write("errata.md", ERRATA)
+        self.write("code/total.py", CODE)
+        self.write("static/empty.css", "")
+        self.results = good_results(root / "code")
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def build(self, results=True):
+        """`(exit code, warnings)` of a build with `-W -n`."""
+        if results:
+            self.write("proofs.json", json.dumps(self.results))
+        command = [sys.executable, "-m", "sphinx", "-W", "-n", "--keep-going", "-q", "-E"]
+        environment = {
+            "PYTHONPATH": f"{EXTENSION}:{EXTENSION.parents[1]}",
+            "NO_COLOR": "1",
+            "PATH": "/usr/bin:/bin",
+        }
+        run = subprocess.run(
+            [*command, str(self.root), str(self.root / "html")],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=120,
+        )
+        return run.returncode, run.stderr
+
+    def page(self, name):
+        return (self.root / "html" / f"{name}.html").read_text()
+
+
+@pytest.fixture
+def book(tmp_path):
+    return Book(tmp_path)
+
+
+def test_a_good_book_builds(book):
+    code, warnings = book.build()
+    assert (code, warnings) == (0, "")
+
+    chapter = book.page("11_chunks")
+    assert chapter.count('class="gdn-badge ') == 2
+    assert "definition</summary>" in chapter and "What a is called." in chapter
+    assert "checked: computer algebra, every <code>n</code>; 2 mutants rejected" in chapter
+    assert "off by &lt;one&gt;" in chapter
+    assert 'href="verification.html#check-ch11-chunks-total"' in chapter
+
+    assert "(11.1)" in chapter and "(11.2)" in chapter  # chapter 11, from the file name
+    assert 'href="#equation-eq-sum">(11.2)</a>' in chapter  # references show the same number
+    assert '<a class="gdn-cite" href="#equation-eq-sum">eq-sum</a>' in chapter  # the code's comment
+
+    verification = book.page("verification")
+    assert "1 equations are checked by 2 checks" in verification
+    assert 'href="11_chunks.html#equation-eq-sum">(11.2)</a>' in verification
+    assert 'id="check-ch11-chunks-total"' in verification
+    assert 'id="check-ch11-chunks-slip"' in verification
+
+    errata = book.page("errata")
+    assert 'id="erratum-sum"' in errata and "<em>by one</em>" in errata
+    assert "1 + 1 = 3" in errata and "residual not zero" in errata
+    assert 'href="11_chunks.html#equation-eq-sum">(11.2)</a>' in errata
+    assert 'href="verification.html#check-ch11-chunks-slip"' in errata
+
+
+def lose_the_check(book):
+    book.results["checks"] = []
+
+
+def lose_the_definition(book):
+    book.results["definitions"] = {}
+
+
+def define_what_is_checked(book):
+    book.results["definitions"]["eq-sum"] = "A name."
+
+
+def check_an_unknown_equation(book):
+    book.results["checks"][0]["label"] = "eq-unknown"
+
+
+def define_an_unknown_equation(book):
+    book.results["definitions"]["eq-unknown"] = "A name."
+
+
+def correct_an_unknown_equation(book):
+    book.results["errata"][0]["label"] = "eq-unknown"
+
+
+def cite_an_unknown_equation(book):
+    book.write("code/README.md", "# Notes\n\nThis is eq-sum-of-all.\n")
+
+
+def fail_a_check(book):
+    book.results["checks"][0] |= {"passed": False, "residual": 0.25}
+
+
+def keep_a_mutant(book):
+    book.results["checks"][1]["mutants"][0]["rejected"] = False
+
+
+def fail_an_erratum(book):
+    book.results["errata"][0]["passed"] = False
+
+
+def change_the_code(book):
+    book.write("code/total.py", CODE + "x = 1\n")
+
+
+def add_to_the_code(book):
+    book.write("code/proofs/ch11_more.py", "x = 1\n")
+
+
+def forget_the_fingerprints(book):
+    del book.results["sources_sha256"]
+
+
+def spell_a_label_badly(book):
+    book.write("11_chunks.md", CHAPTER.replace("eq-name", "eq-Name_1"))
+    book.results["definitions"] = {"eq-Name_1": "A name."}
+
+
+def ask_for_a_missing_figure(book):
+    figure = '\n<div class="gdn-figure" data-figure="no-such-figure"></div>\n'
+    book.write("11_chunks.md", CHAPTER + figure)
+
+
+FAULTS = {
+    lose_the_check: "the equation eq-sum has neither a check nor a definition",
+    lose_the_definition: "the equation eq-name has neither a check nor a definition",
+    define_what_is_checked: "the equation eq-sum is both checked and called a definition",
+    check_an_unknown_equation: "the check ch11_chunks.on_data is about eq-unknown, but no page has",
+    define_an_unknown_equation: "a definition is about eq-unknown, but no page has",
+    correct_an_unknown_equation: "the erratum sum is about eq-unknown, but no page has",
+    cite_an_unknown_equation: "the code cites eq-sum-of-all, but no page has an equation of that "
+    "label: code/README.md:3",
+    fail_a_check: "the check ch11_chunks.on_data of eq-sum fails: residual 0.25",
+    keep_a_mutant: "the check ch11_chunks.total of eq-sum lets the mutant 'off by <one>' survive",
+    fail_an_erratum: "the erratum sum (ch11_chunks.slip) does not tell the printed form",
+    change_the_code: "proofs.json is stale, it was not made by this code (total.py)",
+    add_to_the_code: "proofs.json is stale, it was not made by this code (proofs/ch11_more.py)",
+    forget_the_fingerprints: "proofs.json is stale",
+    spell_a_label_badly: "the equation label eq-Name_1 is not of the form",
+    ask_for_a_missing_figure: "there is no figures/no-such-figure.js",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_a_fault_fails_the_build(book, fault):
+    fault(book)
+    code, warnings = book.build()
+    assert code != 0
+    assert FAULTS[fault] in warnings
+
+
+def test_missing_results_fail_the_build(book):
+    code, warnings = book.build(results=False)
+    assert code != 0
+    assert "proofs.json is missing or empty: run `python -m gdn_ref.proofs" in warnings

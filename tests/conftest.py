@@ -1,0 +1,69 @@
+"""How the kernels run in this session, and which skips are failures.
+
+`pytest -m gpu` compiles the kernels and runs them on the CUDA device. Any other run interprets
+them on the CPU and skips the tests marked `gpu`. Triton reads TRITON_INTERPRET when a kernel is
+decorated, so it is set here, before any test module is imported.
+
+GDN_REQUIRE=browser,interpreter turns a skipped test with one of these markers into a failure, and
+fails the session if no test with the marker ran.
+"""
+
+import os
+
+import pytest
+
+REQUIRED = [name for name in os.environ.get("GDN_REQUIRE", "").split(",") if name]
+RAN = set()  # the markers of the tests that ran, gathered from every worker
+
+
+def on_device(config):
+    return config.getoption("markexpr") == "gpu"
+
+
+def pytest_configure(config):
+    if not on_device(config):
+        os.environ["TRITON_INTERPRET"] = "1"
+    # the arrays are small and the workers share the cores: more threads only wait for each other
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_collection_modifyitems(config, items):
+    for item in items:
+        if item.get_closest_marker("gpu") and not (on_device(config) and cuda()):
+            item.add_marker(pytest.mark.skip(reason="needs a CUDA device and `make test-gpu`"))
+
+
+def cuda():
+    import torch
+
+    return torch.cuda.is_available()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    report = yield
+    required = [name for name in REQUIRED if item.get_closest_marker(name)]
+    if required and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"GDN_REQUIRE has {required[0]}, but: {report.longrepr[2]}"
+    return report
+
+
+def pytest_runtest_logreport(report):
+    if report.when == "call" and not report.skipped:
+        RAN.update(report.keywords)
+
+
+def pytest_sessionfinish(session):
+    is_worker = hasattr(session.config, "workerinput")
+    if missing() and not is_worker and not session.config.option.collectonly:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter):
+    for name in missing():
+        terminalreporter.write_line(f"GDN_REQUIRE: no test marked {name} ran", red=True)
+
+
+def missing():
+    return [name for name in REQUIRED if name not in RAN]

@@ -1,0 +1,46 @@
+"""Every kernel compiles for Ampere, Hopper and Blackwell, and fits: no GPU needed."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("triton")
+pytestmark = pytest.mark.interpreter
+
+SHARED_BYTES = {80: 166912, 90: 232448, 100: 232448}  # the most one block may have
+TENSOR_MEMORY_COLUMNS = 512
+# float32 operands take three tf32 products each, and spill; the 16-bit kernels hardly do
+SPILLED_BYTES = {80: 2500, 90: 600, 100: 600}
+
+
+@pytest.fixture(scope="module", params=SHARED_BYTES)
+def report(request):
+    environment = {**os.environ}
+    environment.pop("TRITON_INTERPRET", None)
+    script = Path(__file__).parent / "aot.py"
+    done = subprocess.run(
+        [sys.executable, script, str(request.param)],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    return request.param, json.loads(done.stdout)
+
+
+def test_every_kernel_fits_its_architecture(report):
+    capability, kernels = report
+    assert len(kernels) == 14
+    for name, used in kernels.items():
+        assert used["shared_bytes"] <= SHARED_BYTES[capability], name
+        assert used["tensor_memory_columns"] <= TENSOR_MEMORY_COLUMNS, name
+        assert used["registers"] > 16, f"{name}: compiled to nothing"
+
+
+def test_the_16_bit_kernels_hardly_spill(report):
+    capability, kernels = report
+    for name, used in kernels.items():
+        if "float32" not in name:
+            assert used["spilled_bytes"] <= SPILLED_BYTES[capability], name

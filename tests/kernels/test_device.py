@@ -1,0 +1,87 @@
+"""On a CUDA device: bfloat16 (which the interpreter gets wrong), tf32, repeatability, graphs."""
+
+import pytest
+import torch
+from tolerances import KERNEL_BFLOAT16, KERNEL_FLOAT16, KERNEL_FLOAT32, KERNEL_TF32, assert_close
+
+from gdn_ref import chunk_gated_delta_rule
+from gdn_ref.proofs.data import hard_inputs
+
+pytestmark = pytest.mark.gpu
+
+
+def arguments(B=2, T=300, H=2, HV=4, K=128, V=64, dtype=torch.bfloat16):
+    q, k, v, g, beta, S = (
+        torch.from_numpy(x).cuda() for x in hard_inputs(T=T, d_k=K, d_v=V, batch=(B, HV))
+    )
+    q, k, v = (x.transpose(1, 2).to(dtype) for x in (q[:, :H], k[:, :H], v))
+    g, beta = (x.transpose(1, 2).float() for x in (g, beta))
+    return {"q": q, "k": k, "v": v, "g": g, "beta": beta, "initial_state": S.mT.float()}
+
+
+def both(inputs, **options):
+    exact = {name: x.double() for name, x in inputs.items()}
+    o, S = chunk_gated_delta_rule(**inputs, output_final_state=True, backend="triton", **options)
+    return (o, S), chunk_gated_delta_rule(**exact, output_final_state=True, **options)
+
+
+@pytest.mark.parametrize("chunk_size", [16, 32, 64])
+@pytest.mark.parametrize("K, V", [(60, 100), (64, 64), (100, 60), (128, 128), (256, 256)])
+@pytest.mark.parametrize(
+    "dtype, precision, tolerance",
+    [
+        (torch.bfloat16, "highest", KERNEL_BFLOAT16),
+        (torch.float16, "highest", KERNEL_FLOAT16),
+        (torch.float32, "high", KERNEL_TF32),
+        (torch.float32, "highest", KERNEL_FLOAT32),
+    ],
+)
+def test_every_configuration_we_ship(K, V, chunk_size, dtype, precision, tolerance):
+    torch.set_float32_matmul_precision(precision)
+    try:
+        found, expected = both(arguments(K=K, V=V, dtype=dtype), chunk_size=chunk_size)
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    for x, exact in zip(found, expected, strict=True):
+        assert_close(x.double().cpu(), exact.cpu(), tolerance)
+
+
+def test_auto_takes_triton_and_two_runs_agree_to_the_bit():
+    inputs = arguments()
+    first, second = (chunk_gated_delta_rule(**inputs, output_final_state=True) for _ in range(2))
+    chosen = chunk_gated_delta_rule(**inputs, output_final_state=True, backend="triton")
+    for a, b, c in zip(first, second, chosen, strict=True):
+        assert torch.equal(a, b)
+        assert torch.equal(a, c)
+
+
+def test_packed_on_the_device():
+    inputs = arguments(B=1, T=300)
+    S = inputs["initial_state"]
+    inputs["initial_state"] = S.expand(5, *S.shape[1:]).contiguous()
+    cu_seqlens = torch.tensor([0, 0, 17, 200, 200, 300], device="cuda")
+    found, expected = both(inputs, cu_seqlens=cu_seqlens)
+    for x, exact in zip(found, expected, strict=True):
+        assert_close(x.double().cpu(), exact.cpu(), KERNEL_BFLOAT16)
+
+
+def test_a_cuda_graph_replays_the_call():
+    inputs = arguments()
+    expected, _ = chunk_gated_delta_rule(**inputs)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        o, _ = chunk_gated_delta_rule(**inputs)
+    o.zero_()
+    graph.replay()
+    torch.cuda.synchronize()
+    assert torch.equal(o, expected)
+
+
+def test_gradients_on_the_device():
+    inputs = {name: x.float().requires_grad_() for name, x in arguments(T=70, K=32, V=16).items()}
+    exact = {name: x.detach().double().requires_grad_() for name, x in inputs.items()}
+    for given in (inputs, exact):
+        o, _ = chunk_gated_delta_rule(**given)
+        o.square().sum().backward()
+    for name, x in inputs.items():
+        assert_close(x.grad.cpu(), exact[name].grad.cpu(), 1e-4)

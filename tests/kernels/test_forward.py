@@ -1,0 +1,163 @@
+"""The Triton backend behind the public contract, in the interpreter, against the reference."""
+
+import math
+
+import pytest
+import torch
+from tolerances import KERNEL_FLOAT16, KERNEL_FLOAT32, assert_close
+
+from gdn_ref import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule
+from gdn_ref.proofs.data import hard_inputs
+
+pytest.importorskip("triton")
+pytestmark = pytest.mark.interpreter
+
+
+@pytest.fixture(autouse=True)
+def unwritten_memory_is_nan():
+    """An output element that no program writes stays NaN, and no tolerance accepts it."""
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = True
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+def arguments(B=2, T=50, H=2, HV=4, K=12, V=7, N=None, seed=0):
+    """Hard float64 inputs in the layout of `ops`, as a dictionary."""
+    q, k, v, g, beta, S = (
+        torch.from_numpy(x) for x in hard_inputs(T=T, d_k=K, d_v=V, batch=(max(B, N or B), HV), seed=seed)
+    )
+    tokens_first = (x[:B].transpose(1, 2) for x in (q[:, :H], k[:, :H], v, g, beta))
+    q, k, v, g, beta = tokens_first
+    return {"q": q, "k": k, "v": v, "g": g, "beta": beta, "initial_state": S[: N or B].mT}
+
+
+def compare(tolerance=KERNEL_FLOAT32, dtype=torch.float32, options=(), **inputs):
+    """Triton in `dtype` against the reference in float64 on the same numbers."""
+    given = {name: x.to(dtype) for name, x in inputs.items() if x is not None}
+    exact = {name: x.double() for name, x in given.items()}
+    for name in ("g", "beta", "initial_state"):
+        if name in given:
+            given[name] = given[name].float()
+    missing = {name: None for name, x in inputs.items() if x is None}
+    options = {"output_final_state": True, **dict(options)}
+    o, S = chunk_gated_delta_rule(**given, **missing, **options, backend="triton")
+    exact_o, exact_S = chunk_gated_delta_rule(**exact, **missing, **options, backend="reference")
+    assert o.dtype == dtype
+    assert_close(o, exact_o, tolerance)
+    assert_close(S, exact_S, tolerance)
+
+
+@pytest.mark.parametrize("chunk_size", [16, 32, 64])
+@pytest.mark.parametrize("T", [1, 15, 16, 17, 64, 100])
+def test_any_length_and_chunk_size(T, chunk_size):
+    compare(**arguments(T=T), options={"chunk_size": chunk_size})
+
+
+@pytest.mark.parametrize("K, V", [(1, 1), (16, 16), (60, 100), (100, 60), (128, 40), (256, 18)])
+def test_any_head_dimension(K, V):
+    compare(**arguments(B=1, T=40, H=1, HV=2, K=K, V=V), options={"chunk_size": 32})
+
+
+@pytest.mark.parametrize("H, HV", [(1, 1), (1, 3), (3, 3), (2, 8)])
+def test_grouped_value_heads(H, HV):
+    compare(**arguments(B=1, H=H, HV=HV), options={"chunk_size": 16})
+
+
+def test_float16():
+    compare(KERNEL_FLOAT16, torch.float16, **arguments())
+
+
+@pytest.mark.parametrize(
+    "lengths", [[50], [20, 30], [0, 7, 0, 0, 33, 10, 0], [1] * 20, [16, 32, 2]]
+)
+def test_packed_sequences(lengths):
+    cu_seqlens = torch.tensor([0, *lengths]).cumsum(0)
+    inputs = arguments(B=1, T=sum(lengths), N=len(lengths))
+    compare(**inputs, options={"cu_seqlens": cu_seqlens, "chunk_size": 16})
+
+
+def test_a_packed_sequence_does_not_see_its_neighbours():
+    inputs = arguments(B=1, T=40, N=2)
+    cu_seqlens = torch.tensor([0, 17, 40], dtype=torch.int32)
+    inputs = {name: x.float() for name, x in inputs.items()}
+    options = {"cu_seqlens": cu_seqlens, "chunk_size": 16, "backend": "triton"}
+    before, _ = chunk_gated_delta_rule(**inputs, **options)
+    inputs["v"] = inputs["v"].clone()
+    inputs["v"][:, :17] += 100.0
+    after, _ = chunk_gated_delta_rule(**inputs, **options)
+    assert torch.equal(before[:, 17:], after[:, 17:])
+
+
+@pytest.mark.parametrize("state_v_first", [False, True])
+def test_state_layouts_and_no_initial_state(state_v_first):
+    inputs = arguments(V=9)
+    if state_v_first:
+        inputs["initial_state"] = inputs["initial_state"].mT
+    compare(**inputs, options={"state_v_first": state_v_first, "chunk_size": 16})
+    inputs["initial_state"] = None
+    compare(**inputs, options={"state_v_first": state_v_first, "chunk_size": 16})
+
+
+def test_no_decay_is_the_delta_rule():
+    compare(**{**arguments(), "g": None}, options={"chunk_size": 16})
+
+
+def test_resets_and_strong_decays():
+    inputs = arguments(T=70)
+    inputs["g"][:, [0, 5, 6, 40]] = -math.inf
+    inputs["g"][:, 20:30] = -20.0
+    inputs["g"][:, 50:] = -2.0  # ratios of cumulative decays would be 0/0 here
+    compare(**inputs, options={"chunk_size": 64})
+
+
+def test_everything_inside():
+    inputs = arguments(T=33)
+    inputs["q"], inputs["k"] = 3.0 * inputs["q"], 0.2 * inputs["k"]
+    inputs["g"], inputs["beta"] = 2.0 + inputs["g"], inputs["beta"] - 1.0
+    HV = inputs["v"].shape[2]
+    gate = {"A_log": torch.linspace(-1, 1, HV), "dt_bias": torch.linspace(0.5, -0.5, HV)}
+    flags = dict.fromkeys(
+        ["use_qk_l2norm_in_kernel", "use_gate_in_kernel", "use_beta_sigmoid_in_kernel", "allow_neg_eigval"],
+        True,
+    )
+    compare(**inputs, options={**gate, **flags, "scale": 0.7, "chunk_size": 16})
+
+
+def test_no_tokens():
+    inputs = arguments(T=1)
+    empty = {name: x if name == "initial_state" else x[:, :0] for name, x in inputs.items()}
+    o, S = chunk_gated_delta_rule(
+        **{name: x.float() for name, x in empty.items()}, output_final_state=True, backend="triton"
+    )
+    assert o.shape == (2, 0, 4, 7)
+    assert_close(S, inputs["initial_state"].float(), 0.0)
+
+
+def test_non_contiguous_inputs_and_an_untouched_state():
+    inputs = {name: x.float() for name, x in arguments().items()}
+    kept = {name: x.clone() for name, x in inputs.items()}
+    assert not inputs["q"].is_contiguous()
+    compare(**inputs)
+    for name, x in kept.items():
+        assert torch.equal(inputs[name], x), name
+
+
+def test_fused_recurrent_is_the_same_function():
+    inputs = {name: x.float() for name, x in arguments(T=20).items()}
+    o, S = fused_recurrent_gated_delta_rule(**inputs, output_final_state=True, backend="triton")
+    expected_o, expected_S = fused_recurrent_gated_delta_rule(
+        **{name: x.double() for name, x in inputs.items()}, output_final_state=True
+    )
+    assert_close(o, expected_o, KERNEL_FLOAT32)
+    assert_close(S, expected_S, KERNEL_FLOAT32)
+
+
+def test_gradients_reach_every_input():
+    inputs = {name: x.float().requires_grad_() for name, x in arguments(T=20).items()}
+    exact = {name: x.detach().double().requires_grad_() for name, x in inputs.items()}
+    for given, backend in ((inputs, "triton"), (exact, "reference")):
+        o, S = chunk_gated_delta_rule(**given, output_final_state=True, backend=backend)
+        (o.square().sum() + S.square().sum()).backward()
+    for name, x in inputs.items():
+        assert_close(x.grad, exact[name].grad, 1e-5)

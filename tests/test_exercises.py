@@ -1,0 +1,120 @@
+"""Every exercise says no to its untouched stub and yes to its solution."""
+
+import ast
+import contextlib
+import importlib
+import io
+import json
+import pkgutil
+import re
+from itertools import chain
+from pathlib import Path
+
+import matplotlib
+import pytest
+from IPython.display import display
+
+from gdn_ref import exercises
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted(ROOT.glob("chapters/*.ipynb"))
+
+
+def cells(path, kind):
+    """The cells of one kind, in order: (source, tags)."""
+    for cell in json.loads(path.read_text())["cells"]:
+        if cell["cell_type"] == kind:
+            yield "".join(cell["source"]), cell["metadata"].get("tags", [])
+
+
+def code(path):
+    """The code cells without their magics, which only IPython knows."""
+    for source, tags in cells(path, "code"):
+        lines = ["" if line.startswith("%") else line for line in source.splitlines()]
+        yield "\n".join(lines), tags
+
+
+def names_checked(path, tag):
+    """The exercises that the cells with this tag check, in order."""
+    for source, tags in code(path):
+        if tag in tags:
+            for node in ast.walk(ast.parse(source)):
+                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check":
+                    yield node.args[0].value
+
+
+def stem(path):
+    return path.stem
+
+
+each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=stem)
+
+
+@each_notebook
+def test_stubs_fail_and_solutions_pass(path, monkeypatch):
+    """The notebook's cells in order, as the book runs them, in one namespace."""
+    monkeypatch.chdir(path.parent)
+    matplotlib.use("Agg")
+    namespace = {"__name__": "__main__", "display": display}
+    for number, (source, tags) in enumerate(code(path)):
+        monkeypatch.setattr(exercises, "VERDICTS", [])
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(source, f"{path.name}, code cell {number}", "exec"), namespace)
+        verdicts = exercises.VERDICTS
+        if "exercise" in tags:
+            assert verdicts, f"code cell {number}: an exercise that checks nothing"
+            assert not any(right for _, right in verdicts), f"the stub passes: {verdicts}"
+        elif "solution" in tags:
+            assert verdicts, f"code cell {number}: a solution that checks nothing"
+            assert all(right for _, right in verdicts), f"the solution fails: {verdicts}"
+
+
+@each_notebook
+def test_three_to_five_exercises_each_with_a_solution(path):
+    stubs, solutions = (list(names_checked(path, tag)) for tag in ("exercise", "solution"))
+    assert 3 <= len(stubs) <= 5
+    assert stubs == solutions
+    assert all(name.startswith(path.stem[:2] + "-") for name in stubs)
+    text = "\n".join(source for source, _ in cells(path, "markdown"))
+    for directive in ("{exercise-start}", "{exercise-end}", "{solution-start}", "{solution-end}"):
+        assert text.count(directive) == len(stubs), directive
+    labels = re.findall(r"\{exercise-start\}[^\n]*\n:label: ex-(\S+)", text)
+    assert labels == stubs
+
+
+def test_every_checker_is_used():
+    for module in pkgutil.iter_modules(exercises.__path__):
+        importlib.import_module(f"{exercises.__name__}.{module.name}")
+    used = chain.from_iterable(names_checked(path, "exercise") for path in NOTEBOOKS)
+    assert sorted(used) == sorted(exercises.CHECKERS)
+
+
+@pytest.fixture
+def checker(monkeypatch):
+    monkeypatch.setattr(exercises, "CHECKERS", dict(exercises.CHECKERS))
+    monkeypatch.setattr(exercises, "VERDICTS", [])
+
+    @exercises.exercise("test-double")
+    def double(answer):
+        if answer(3) != 6:
+            raise exercises.Wrong("it should be twice as much.")
+
+    return "test-double"
+
+
+def test_a_verdict_gives_the_reason(checker):
+    right = exercises.check(checker, lambda n: 2 * n)
+    wrong = exercises.check(checker, lambda n: n)
+    assert right and repr(right) == "Right. (test-double)"
+    assert not wrong and repr(wrong) == "Not yet: it should be twice as much. (test-double)"
+    assert exercises.VERDICTS == [(checker, True), (checker, False)]
+
+
+def test_an_answer_that_raises_is_wrong(checker):
+    verdict = exercises.check(checker, None)
+    assert not verdict and "raised TypeError: 'NoneType'" in repr(verdict)
+
+
+def test_an_unknown_exercise_is_an_error():
+    with pytest.raises(ValueError, match="no exercise is called '00-nothing'"):
+        exercises.check("00-nothing", None)

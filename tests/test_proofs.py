@@ -1,0 +1,202 @@
+"""The registry can say no, and the real checks all say yes."""
+
+import json
+import subprocess
+import sys
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy
+
+from gdn_ref.proofs import __main__ as command
+from gdn_ref.proofs import registry
+
+ROOT = Path(__file__).parents[1]
+MUTANTS_AT_LEAST = 49  # as many plausible mistakes were known before the checks were written
+x, n = sympy.symbols("x n")
+
+
+@pytest.fixture
+def empty(monkeypatch):
+    """A registry of its own: nothing registered here reaches the real one."""
+    monkeypatch.setattr(registry, "CHECKS", [])
+    monkeypatch.setattr(registry, "DEFINITIONS", {})
+    monkeypatch.setattr(registry, "ERRATA", [])
+    monkeypatch.setattr(registry, "load", lambda: None)
+
+
+def register(function, method="algebra", mutants=None):
+    mutants = {"off by one": {"change": 1}} if mutants is None else mutants
+    registry.verifies("eq-test", method=method, covers="x", mutants=mutants)(function)
+    return registry.run(registry.CHECKS[-1])
+
+
+def complaints(*results, errata=()):
+    return command.failures({"checks": list(results), "errata": list(errata)})
+
+
+def square(change=0):
+    return sympy.expand((x + 1) ** 2) - (x**2 + 2 * x + 1 + change)
+
+
+def test_a_true_claim_passes(empty):
+    result = register(square)
+    assert result["passed"] and [m["rejected"] for m in result["mutants"]] == [True]
+    assert result["residual"] == 0 and "def square" in result["source"]
+    assert not complaints(result)
+    assert registry.prove("eq-test")
+
+
+def test_a_false_claim_fails(empty):
+    result = register(lambda change=0: square(change=2 + change))
+    assert not result["passed"]
+    assert ["eq-test: residual 1" in line for line in complaints(result)] == [True]
+    assert not registry.prove("eq-test") and "FAILS" in repr(registry.prove("eq-test"))
+
+
+def test_a_surviving_mutant_is_reported(empty):
+    result = register(square, mutants={"no change": {"change": 0}, "off by one": {"change": 1}})
+    assert result["passed"] and [m["rejected"] for m in result["mutants"]] == [False, True]
+    assert ["mutant 'no change' survived" in line for line in complaints(result)] == [True]
+    assert not registry.prove("eq-test") and "SURVIVED" in repr(registry.prove("eq-test"))
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e-6, 1.0])
+def test_a_mutant_far_off_is_rejected(empty, wrong):
+    result = register(lambda size=1e-15: size, "float64", {"wrong": {"size": wrong}})
+    assert result["passed"] and result["mutants"][0]["rejected"] and not complaints(result)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-9, 0.99e-6])
+def test_a_mutant_close_by_survives(empty, size):
+    result = register(lambda size=0.0: size, "float64", {"wrong": {"size": size}})
+    assert not result["mutants"][0]["rejected"] and complaints(result)
+
+
+@pytest.mark.parametrize("size", [1.1e-12, 1.0, np.inf, np.nan])
+def test_a_float64_residual_has_a_budget(empty, size):
+    result = register(lambda residual=size: residual, "float64", {"wrong": {"residual": 1.0}})
+    assert not result["passed"] and complaints(result)
+    assert "FAILS" in repr(registry.prove("eq-test"))
+
+
+@pytest.mark.parametrize("method", ["algebra", "polynomial", "modular"])
+@pytest.mark.parametrize("residual", [0.0, np.float64(0), np.zeros(3), [0, 0.0]])
+def test_an_exact_method_takes_no_float(empty, method, residual):
+    with pytest.raises(TypeError, match="exact residual"):
+        register(lambda change=0: residual, method)
+
+
+@pytest.mark.parametrize(
+    "residual",
+    [
+        sympy.sin(x) ** 2 + sympy.cos(x) ** 2 - 1,
+        sympy.zeros(2, 3),
+        sympy.ZeroMatrix(n, 2),
+        np.zeros(3, dtype=np.int64),
+        np.zeros(3, dtype=object),
+        [0, sympy.Integer(0), (0, sympy.zeros(2, 2))],
+    ],
+    ids=str,
+)
+def test_exact_zeros(residual):
+    assert registry.magnitude(residual, "algebra") == 0
+
+
+@pytest.mark.parametrize(
+    "residual",
+    [
+        x,
+        sympy.Matrix([[0, x - x + 1]]),
+        sympy.MatrixSymbol("A", n, n),
+        np.array([0, 0, 1]),
+        np.array([0, 3], dtype=object),
+        [0, (0, x)],
+    ],
+    ids=str,
+)
+def test_exact_differences(residual):
+    assert registry.magnitude(residual, "algebra") == 1
+
+
+def test_a_check_needs_mutants(empty):
+    with pytest.raises(ValueError, match="mutants: eq-test has none"):
+        register(square, mutants={})
+
+
+def test_a_method_must_be_known(empty):
+    with pytest.raises(ValueError, match="method: expected one of algebra, .*, got 'intuition'"):
+        register(square, method="intuition")
+
+
+def test_a_definition_is_made_once(empty):
+    registry.definition("eq-test", "a name")
+    with pytest.raises(ValueError, match="eq-test is defined twice"):
+        registry.definition("eq-test", "another")
+
+
+def test_an_unknown_label_cannot_be_proved(empty):
+    with pytest.raises(ValueError, match="no check is registered for 'eq-nothing'"):
+        registry.prove("eq-nothing")
+
+
+@pytest.mark.parametrize(
+    "sizes, passed",
+    [
+        ({"printed": 1, "corrected": 0}, True),
+        ({"printed": 0, "corrected": 0}, False),  # the printed form is right: no slip
+        ({"printed": 1, "corrected": 1}, False),  # the corrected form is wrong too
+    ],
+)
+def test_an_erratum_tells_the_forms_apart(empty, sizes, passed):
+    about = dict.fromkeys(("source", "printed", "corrected", "consequence"), "text")
+    registry.erratum("slip", label="eq-test", method="algebra", **about)(lambda form: sizes[form])
+    result = registry.run_erratum(registry.ERRATA[0])
+    assert result["passed"] is passed
+    assert bool(complaints(errata=[result])) is not passed
+
+
+def run_python(*arguments):
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+ONE_CHECK = """
+import sys
+from gdn_ref.proofs import __main__, registry
+
+registry.load = lambda: None
+mutants = {{"wrong": {{"size": {mutant}}}}}
+registry.verifies("eq-test", method="algebra", covers="x", mutants=mutants)(
+    lambda size={residual}: size
+)
+if __name__ == "__main__":
+    sys.exit(__main__.main([]))
+"""
+
+
+@pytest.mark.parametrize(
+    "residual, mutant, code", [(0, 1, 0), (1, 1, 1), (0, 0, 1)], ids=["true", "false", "survivor"]
+)
+def test_the_exit_code_tells(tmp_path, residual, mutant, code):
+    """The command itself, in a process of its own, with a single check."""
+    script = tmp_path / "one_check.py"
+    script.write_text(ONE_CHECK.format(residual=residual, mutant=mutant))
+    done = run_python(script)
+    assert done.returncode == code, done.stderr
+    assert ("FAILED eq-test" in done.stderr) is bool(code)
+
+
+def test_every_equation_is_proved(tmp_path):
+    """`make proofs`: everything holds, and takes less than a minute on two cores."""
+    out = tmp_path / "proofs.json"
+    done = run_python("-m", "gdn_ref.proofs", "--json", out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = json.loads(out.read_text())
+    mutants = list(chain.from_iterable(check["mutants"] for check in results["checks"]))
+    assert len(mutants) >= MUTANTS_AT_LEAST
+    assert all(mutant["rejected"] for mutant in mutants)
+    assert sum(check["seconds"] for check in results["checks"]) < 2 * 60
+    assert results["errata"]

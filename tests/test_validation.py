@@ -1,0 +1,370 @@
+"""Every bad argument raises before any work, names itself, and says what was expected and got."""
+
+import re
+import sys
+
+import pytest
+import torch
+
+from gdn_ref import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule, reference, validation
+
+BOTH = pytest.mark.parametrize(
+    "op", [chunk_gated_delta_rule, fused_recurrent_gated_delta_rule], ids=["chunk", "recurrent"]
+)
+B, T, H, HV, K, V = 2, 8, 2, 4, 5, 3
+
+
+def good():
+    return {
+        "q": torch.zeros(B, T, H, K),
+        "k": torch.zeros(B, T, H, K),
+        "v": torch.zeros(B, T, HV, V),
+        "g": torch.zeros(B, T, HV),
+        "beta": torch.zeros(B, T, HV),
+    }
+
+
+def packed(offsets, **others):
+    x = {name: a[:1] for name, a in good().items()}
+    return x | {"cu_seqlens": torch.as_tensor(offsets), **others}
+
+
+@pytest.fixture(autouse=True)
+def no_work(monkeypatch):
+    """A check that comes too late fails the test."""
+
+    def work(*arguments):
+        pytest.fail("the arguments reached a backend")
+
+    monkeypatch.setattr(reference, "forward", work)
+
+
+def refused(op, error, message, arguments):
+    with pytest.raises(error, match=message):
+        op(**arguments)
+
+
+SHAPES = {
+    "q: three axes": ("q", (B, T, K), r"q: expected 4 axes \[B, T, H, K\], got shape \[2, 8, 5\]"),
+    "k: five axes": ("k", (1, B, T, H, K), r"k: expected 4 axes .* got shape \[1, 2, 8, 2, 5\]"),
+    "k: B": ("k", (3, T, H, K), r"k: expected shape \[B, T, H, K\] = \[2, 8, 2, 5\], got \[3, 8, "),
+    "k: T": ("k", (B, 9, H, K), r"k: expected shape .* got \[2, 9, 2, 5\]"),
+    "k: H": ("k", (B, T, 4, K), r"k: expected shape .* got \[2, 8, 4, 5\]"),
+    "k: K": ("k", (B, T, H, 6), r"k: expected shape .* got \[2, 8, 2, 6\]"),
+    "v: B": ("v", (1, T, HV, V), r"v: expected shape \[B, T, HV, V\] = \[2, 8, 4, 3\], got \[1, "),
+    "v: T": ("v", (B, 7, HV, V), r"v: expected shape .* got \[2, 7, 4, 3\]"),
+    "v: HV below H": ("v", (B, T, 1, V), r"v: expected HV a multiple of H = 2, got HV = 1"),
+    "v: HV not a multiple": ("v", (B, T, 3, V), r"v: expected HV a multiple of H = 2, got HV = 3"),
+    "v: no head": ("v", (B, T, 0, V), r"v: expected HV >= 1, got shape \[2, 8, 0, 3\]"),
+    "v: no V": ("v", (B, T, HV, 0), r"v: expected V >= 1, got shape \[2, 8, 4, 0\]"),
+    "g: H heads": ("g", (B, T, H), r"g: expected shape \[B, T, HV\] = .* got \[2, 8, 2\]"),
+    "g: per key": ("g", (B, T, HV, K), r"g: expected 3 axes .* got shape \[2, 8, 4, 5\]"),
+    "g: heads first": ("g", (B, HV, T), r"g: expected shape .* got \[2, 4, 8\]"),
+    "beta: H heads": ("beta", (B, T, H), r"beta: expected shape \[B, T, HV\] = .*got \[2, 8, 2\]"),
+    "beta: axes": ("beta", (B, T, HV, V), r"beta: expected 3 axes .* got shape \[2, 8, 4, 3\]"),
+    "state: N": ("initial_state", (3, HV, K, V), r"initial_state: .*\[N, HV, K, V\] = \[2, 4, 5"),
+    "state: HV": ("initial_state", (B, H, K, V), r"initial_state: expected .* got \[2, 2, 5, 3\]"),
+    "state: V first": ("initial_state", (B, HV, V, K), r"initial_state: .* got \[2, 4, 3, 5\]"),
+    "state: axes": ("initial_state", (HV, K, V), r"initial_state: expected 4 axes .* \[4, 5, 3\]"),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("name, shape, message", SHAPES.values(), ids=SHAPES)
+def test_shapes(op, name, shape, message):
+    legend = r".*\(B batch, T tokens, H key heads, HV value heads, K key dim, V value dim, N seq"
+    refused(op, ValueError, "^" + message + legend, good() | {name: torch.zeros(shape)})
+
+
+@BOTH
+@pytest.mark.parametrize("axis, shape", [("H", (B, T, 0, K)), ("K", (B, T, H, 0))])
+def test_no_key_head_or_dimension(op, axis, shape):
+    x = good() | {"q": torch.zeros(shape), "k": torch.zeros(shape)}
+    refused(op, ValueError, f"^q: expected {axis} >= 1, got shape {re.escape(str(list(shape)))}", x)
+
+
+@BOTH
+def test_state_with_v_first(op):
+    x = good() | {"initial_state": torch.zeros(B, HV, K, V), "state_v_first": True}
+    message = r"^initial_state: expected shape \[N, HV, V, K\] = \[2, 4, 3, 5\], got \[2, 4, 5, 3\]"
+    refused(op, ValueError, message, x)
+
+
+TENSORS = ["q", "k", "v", "g", "beta", "initial_state", "A_log", "dt_bias"]
+
+
+def with_tensor(name, x):
+    gate = {"use_gate_in_kernel": True, "A_log": torch.zeros(HV)} if name in TENSORS[-2:] else {}
+    return good() | gate | {name: x}
+
+
+def a_tensor(name):
+    shapes = {"initial_state": (B, HV, K, V), "A_log": (HV,), "dt_bias": (HV,)}
+    return torch.zeros(shapes[name]) if name in shapes else good()[name]
+
+
+@BOTH
+@pytest.mark.parametrize("name", TENSORS)
+@pytest.mark.parametrize("value", [[[[[1.0]]]], 1.0, "q"], ids=["list", "float", "str"])
+def test_not_a_tensor(op, name, value):
+    message = rf"^{name}: expected a torch\.Tensor \[.*\], got {type(value).__name__}$"
+    refused(op, TypeError, message, with_tensor(name, value))
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["q", "k", "v", "beta"])
+def test_a_needed_tensor_is_none(op, name):
+    message = rf"^{name}: expected a torch\.Tensor .* NoneType$"
+    refused(op, TypeError, message, good() | {name: None})
+
+
+@BOTH
+@pytest.mark.parametrize("name", TENSORS)
+@pytest.mark.parametrize(
+    "dtype", [torch.int64, torch.bool, torch.complex64, torch.float8_e4m3fn], ids=str
+)
+def test_dtypes(op, name, dtype):
+    message = rf"^{name}: expected a dtype among torch\.float16, .*, got {re.escape(str(dtype))}$"
+    refused(op, ValueError, message, with_tensor(name, a_tensor(name).to(dtype)))
+
+
+@BOTH
+@pytest.mark.parametrize("name", TENSORS[1:])
+def test_devices(op, name):
+    message = rf"^{name}: expected device cpu like q, got meta$"
+    refused(op, ValueError, message, with_tensor(name, a_tensor(name).to("meta")))
+
+
+def test_a_host_tensor_among_device_tensors():
+    x = {name: a.to("meta")[:1] for name, a in good().items()}
+    x["cu_seqlens"] = torch.tensor([0, T])
+    message = "^cu_seqlens: expected device meta like q, got cpu$"
+    refused(chunk_gated_delta_rule, ValueError, message, x)
+
+
+# cu_seqlens
+
+OFFSETS = {
+    "list": ([0, T], TypeError, r"expected a torch\.Tensor \[N \+ 1\], got list"),
+    "float": (torch.tensor([0.0, T]), ValueError, r"expected int32 or int64, got torch\.float32"),
+    "bool": (torch.tensor([False, True]), ValueError, r"expected int32 or int64, got torch\.bool"),
+    "scalar": (torch.tensor(T), ValueError, r"expected shape \[N \+ 1\].* got \[\]"),
+    "matrix": (torch.tensor([[0, T]]), ValueError, r"expected shape \[N \+ 1\].* got \[1, 2\]"),
+    "no entry": (torch.zeros(0, dtype=torch.int64), ValueError, r"at least one entry, got \[0\]"),
+    "start": (torch.tensor([1, T]), ValueError, "expected to start at 0, got 1"),
+    "negative": (torch.tensor([-1, T]), ValueError, "expected to start at 0, got -1"),
+    "end before T": (torch.tensor([0, 7]), ValueError, "expected to end at T = 8, got 7"),
+    "end after T": (torch.tensor([0, 9]), ValueError, "expected to end at T = 8, got 9"),
+    "falls": (torch.tensor([0, 5, 4, T]), ValueError, "that never fall, got 4 after 5 at 2"),
+    "device": (torch.tensor([0, T], device="meta"), ValueError, "device cpu like q, got meta"),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("offsets, error, message", OFFSETS.values(), ids=OFFSETS)
+def test_cu_seqlens(op, offsets, error, message):
+    refused(op, error, "^cu_seqlens: .*" + message, packed([0, T]) | {"cu_seqlens": offsets})
+
+
+@BOTH
+def test_cu_seqlens_needs_one_row(op):
+    x = good() | {"cu_seqlens": torch.tensor([0, T])}
+    refused(op, ValueError, r"^cu_seqlens: expected B = 1 .* got B = 2", x)
+
+
+@BOTH
+def test_one_state_for_each_packed_sequence(op):
+    x = packed([0, 3, T], initial_state=torch.zeros(1, HV, K, V))
+    message = r"^initial_state: .* = \[2, 4, 5, 3\], got \[1, 4, 5, 3\].*len\(cu_seqlens\) - 1"
+    refused(op, ValueError, message, x)
+
+
+class Reads:
+    """Counts how often offsets are read on the host."""
+
+    def __init__(self, monkeypatch):
+        self.count = 0
+        monkeypatch.setattr(validation, "reading_waits", lambda x: True)
+        read = torch.Tensor.tolist
+        monkeypatch.setattr(torch.Tensor, "tolist", lambda x: self.add() or read(x))
+
+    def add(self):
+        self.count += 1
+
+
+def test_device_offsets_are_read_once_and_after_a_change(monkeypatch):
+    reads = Reads(monkeypatch)
+    offsets = torch.tensor([0, 3, T])
+
+    def check(T=T):
+        validation.check_cu_seqlens(offsets, 1, T, offsets.device)
+
+    check()
+    check()
+    assert reads.count == 1
+    with pytest.raises(ValueError, match="expected to end at T = 9, got 8"):
+        check(T=9)
+    assert reads.count == 1
+    offsets[1] = 9
+    with pytest.raises(ValueError, match="got 8 after 9 at 2"):
+        check()
+    assert reads.count == 2
+
+
+def test_device_offsets_made_under_inference_mode(monkeypatch):
+    reads = Reads(monkeypatch)
+    with torch.inference_mode():
+        offsets = torch.tensor([0, T])
+        for _ in range(2):
+            validation.check_cu_seqlens(offsets, 1, T, offsets.device)
+    assert reads.count == 1
+
+
+def test_offsets_are_forgotten_with_their_tensor(monkeypatch):
+    Reads(monkeypatch)
+    before = len(validation._read)
+    validation.check_cu_seqlens(torch.tensor([0, T]), 1, T, torch.device("cpu"))
+    assert len(validation._read) == before
+
+
+# Options
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "name",
+    [
+        "output_final_state",
+        "use_qk_l2norm_in_kernel",
+        "state_v_first",
+        "use_gate_in_kernel",
+        "use_beta_sigmoid_in_kernel",
+        "allow_neg_eigval",
+    ],
+)
+@pytest.mark.parametrize("value", [1, None, "True", torch.tensor(True)], ids=repr)
+def test_flags(op, name, value):
+    message = f"^{name}: expected True or False, got {type(value).__name__}$"
+    refused(op, TypeError, message, good() | {name: value})
+
+
+@BOTH
+@pytest.mark.parametrize("scale", [True, "1", 1j, torch.tensor(1.0)], ids=repr)
+def test_scale_is_a_number(op, scale):
+    message = f"^scale: expected a number or None, got {type(scale).__name__}$"
+    refused(op, TypeError, message, good() | {"scale": scale})
+
+
+@BOTH
+@pytest.mark.parametrize("scale", [float("nan"), float("inf")])
+def test_scale_is_finite(op, scale):
+    message = f"^scale: expected a finite number, got {scale}$"
+    refused(op, ValueError, message, good() | {"scale": scale})
+
+
+@pytest.mark.parametrize("chunk_size", [True, None, 64.0, "64", torch.tensor(64)], ids=repr)
+def test_chunk_size_is_an_integer(chunk_size):
+    message = f"^chunk_size: expected an integer, got {type(chunk_size).__name__}$"
+    refused(chunk_gated_delta_rule, TypeError, message, good() | {"chunk_size": chunk_size})
+
+
+@pytest.mark.parametrize("chunk_size", [0, -1])
+def test_chunk_size_is_positive(chunk_size):
+    message = f"^chunk_size: expected at least 1, got {chunk_size}$"
+    refused(chunk_gated_delta_rule, ValueError, message, good() | {"chunk_size": chunk_size})
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["A_log", "dt_bias"])
+def test_gate_parameters_without_the_gate(op, name):
+    message = f"^{name}: expected None unless use_gate_in_kernel=True$"
+    refused(op, ValueError, message, good() | {name: torch.zeros(HV)})
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["A_log", "g"])
+def test_gate_without_its_tensors(op, name):
+    x = good() | {"use_gate_in_kernel": True, "A_log": torch.zeros(HV)} | {name: None}
+    message = f"^{name}: expected a tensor with use_gate_in_kernel=True, got None$"
+    refused(op, ValueError, message, x)
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["A_log", "dt_bias"])
+@pytest.mark.parametrize("shape", [(H,), (1, HV), ()])
+def test_gate_parameter_shapes(op, name, shape):
+    message = rf"^{name}: expected .*\[HV\].*, got .*{re.escape(str(list(shape)))}"
+    refused(op, ValueError, message, with_tensor(name, torch.zeros(shape)))
+
+
+@BOTH
+def test_negative_eigenvalues_need_the_sigmoid(op):
+    message = "^allow_neg_eigval: expected use_beta_sigmoid_in_kernel=True with it, got False$"
+    refused(op, ValueError, message, good() | {"allow_neg_eigval": True})
+
+
+# Backends
+
+
+@BOTH
+def test_backend_is_known(op):
+    message = "^backend: expected one of auto, reference, triton, got 'cuda'$"
+    refused(op, ValueError, message, good() | {"backend": "cuda"})
+    refused(op, TypeError, "^backend: expected a string, got NoneType$", good() | {"backend": None})
+
+
+@pytest.fixture
+def interpret(monkeypatch):
+    """Switch Triton's interpreter on or off."""
+    triton = pytest.importorskip("triton", reason="triton is not installed")
+    return lambda on: monkeypatch.setattr(triton.knobs.runtime, "interpret", on)
+
+
+def with_dtype(dtype):
+    return {name: x.to(dtype) for name, x in good().items()}
+
+
+@BOTH
+def test_triton_on_the_cpu(op, interpret):
+    interpret(False)
+    message = "^backend: Triton cannot run this: expected CUDA tensors, got cpu, .*INTERPRET=1.*"
+    refused(op, ValueError, message + "backend='reference' can$", good() | {"backend": "triton"})
+
+
+@BOTH
+def test_triton_bfloat16_in_the_interpreter(op, interpret):
+    interpret(True)
+    x = with_dtype(torch.bfloat16) | {"backend": "triton"}
+    refused(op, ValueError, "^backend: .*float16 or float32 in the interpreter", x)
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["q", "k", "v"])
+def test_triton_float64(op, interpret, name):
+    interpret(True)
+    x = good() | {"backend": "triton"}
+    refused(op, ValueError, "^backend: .*got float64", x | {name: x[name].double()})
+
+
+@BOTH
+@pytest.mark.parametrize("axis, names", [("K", ("q", "k")), ("V", ("v",))])
+def test_triton_wide_heads(op, interpret, axis, names):
+    interpret(True)
+    x = good() | {"backend": "triton"}
+    x |= {name: torch.zeros(*x[name].shape[:3], 257) for name in names}
+    refused(op, ValueError, f"^backend: .*expected {axis} <= 256, got {axis} = 257", x)
+
+
+@pytest.mark.parametrize("chunk_size", [8, 48, 128])
+def test_triton_chunk_sizes(interpret, chunk_size):
+    interpret(True)
+    x = good() | {"backend": "triton", "chunk_size": chunk_size}
+    message = rf"^backend: .*expected chunk_size in \(16, 32, 64\), got {chunk_size}"
+    refused(chunk_gated_delta_rule, ValueError, message, x)
+
+
+@BOTH
+def test_triton_not_installed(op, monkeypatch):
+    monkeypatch.setitem(sys.modules, "triton", None)
+    message = "^backend: expected triton to be installed.*pip install triton"
+    refused(op, ImportError, message, good() | {"backend": "triton"})
