@@ -70,8 +70,7 @@ def chunk_gated_delta_rule(
     o : torch.Tensor, [B, T, HV, V]
         In v's dtype.
     final_state : torch.Tensor, [N, HV, K, V], or None
-        float32, or float64 if q, k or v is; None unless `output_final_state`. It may be a
-        transposed view, so use `reshape` on it, not `view`.
+        float32, or float64 if q, k or v is; None unless `output_final_state`.
 
     Raises
     ------
@@ -165,7 +164,7 @@ def gated_delta_rule(
     o, S = forward(*vectors, g, beta, scale, S, cu_seqlens, chunk_size)
     if not output_final_state:
         return o.to(v.dtype), None
-    return o.to(v.dtype), S if state_v_first else S.mT
+    return o.to(v.dtype), S if state_v_first else S.mT.contiguous()
 
 
 def unit_rows(x):

@@ -27,7 +27,6 @@ def chunk_scan_kernel(
     C: tl.constexpr, BK: tl.constexpr, BV: tl.constexpr,
     # flags
     HAS_G: tl.constexpr, HAS_S: tl.constexpr, PACKED: tl.constexpr, PRECISION: tl.constexpr,
-    SOLVE_PRECISION: tl.constexpr,
 ):  # fmt: skip
     n = tl.program_id(0) // HV
     hv = tl.program_id(0) % HV
@@ -74,7 +73,7 @@ def chunk_scan_kernel(
         S_in = St.to(dtype)
         read = gamma[:, None] * tl.dot(k, S_in, input_precision=PRECISION)
         residual = beta[:, None] * (v.to(tl.float32) - read)
-        delta = tl.dot(T_inv, residual, input_precision=SOLVE_PRECISION)
+        delta = tl.dot(T_inv, residual, input_precision=PRECISION)
 
         # eq-gdn-chunk-output
         q = tl.load(q_ptr + qk_at, mask=qk_valid, other=0.0)

@@ -15,9 +15,7 @@ MAX_HEAD_DIM = 256
 CHUNK_SIZES = (16, 32, 64)
 
 
-def chunk_forward(
-    q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=None, chunk_size=64
-):
+def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=None, chunk_size=64):
     """Outputs and final state of the gated delta rule, chunk by chunk.
 
     Arguments are taken as `gdn_ref.ops` prepares them: one dtype for `q`, `k`, `v`.
@@ -50,13 +48,9 @@ def chunk_forward(
     if N == 0:
         return o, final_state
 
-    tiles = tile_rule(K, V, v.dtype, chunk_size)
+    tiles = tile_rule(K, v.dtype, chunk_size)
     C = tiles["C"]
-    flags = {
-        "HAS_G": g is not None,
-        "PACKED": cu_seqlens is not None,
-        "PRECISION": dot_precision(v.dtype),
-    }
+    flags = {"HAS_G": g is not None, "PACKED": cu_seqlens is not None}
     sizes = {"K": K, "C": C, "BK": tiles["BK"]}
     slots = B * triton.cdiv(T, C) if cu_seqlens is None else T // C + N
 
@@ -70,43 +64,38 @@ def chunk_forward(
         chunk_scan_kernel[N * HV, triton.cdiv(V, tiles["BV"])](
             q, k, v, g, beta, T_inv, initial_state, o, final_state, cu_seqlens,
             scale, T, H, HV, **sizes, V=V, BV=tiles["BV"], HAS_S=initial_state is not None, **flags,
-            SOLVE_PRECISION=solve_precision(v.dtype),
+            PRECISION=dot_precision(v.dtype),
             num_warps=tiles["num_warps"], num_stages=1,
         )  # fmt: skip
     return o, final_state
 
 
-def tile_rule(K, V, dtype, chunk_size):
+def tile_rule(K, dtype, chunk_size):
     """Tile sizes and warps, a pure function of the shape: no tuning at run time.
 
-    `BK` covers the whole key dimension (the smallest tile a tensor core takes is 16 wide). A
-    program keeps `[BK, BV]` of the state in registers, so `BV` shrinks as `BK` grows; float32
-    operands take twice the room and three products each. The chunk `C` is what was asked for,
-    except that float32 heads of more than 128 dimensions fit only 32 tokens at a time (on
-    Blackwell the tensor memory, elsewhere the registers); the result does not depend on it.
+    `BK` covers the whole key dimension (the smallest tile a tensor core takes is 16 wide), and a
+    program keeps `[BK, BV]` of the state in registers. `BV` is 64 for 16-bit inputs, whatever
+    V is: with narrower tiles Triton 3.6 miscompiles the tf32 product with the inverse on Hopper
+    (kernels/bench/NOTES.md). Float32 operands take twice the room and three products each. The
+    chunk `C` is what was asked for, except that float32 heads of more than 128 dimensions fit
+    only 32 tokens at a time; the result does not depend on it.
     """
     exact = dtype == torch.float32
     BK = max(16, triton.next_power_of_2(K))
-    widest = 16 if exact or BK > 128 else 32
     return {
         "BK": BK,
-        "BV": min(widest, max(16, triton.next_power_of_2(V))),
+        "BV": 16 if exact else 64,
         "C": min(chunk_size, 32) if exact and BK > 128 else chunk_size,
-        "num_warps": 4 if BK <= 64 else 8,
+        "num_warps": 4 if exact or BK <= 64 else 8,
     }
 
 
 def dot_precision(dtype):
-    """How float32 operands meet the tensor cores; PyTorch's own setting decides.
+    """How float32 operands meet the tensor cores in the scan; PyTorch's own setting decides.
 
-    `torch.get_float32_matmul_precision()`: "highest" (PyTorch's default) asks for float32
-    accuracy, here three tf32 products; anything else allows one. For 16-bit inputs only the
-    triangular inverse has float32 operands, and it is kept accurate: its errors spread.
+    For float32 inputs `torch.get_float32_matmul_precision()`: "highest" (PyTorch's default) asks
+    for float32 accuracy, here three tf32 products a dot; anything else allows one. With 16-bit
+    inputs only the inverse is float32, and one tf32 product is finer than the inputs.
     """
-    allows_tf32 = dtype == torch.float32 and torch.get_float32_matmul_precision() != "highest"
-    return "tf32" if allows_tf32 else "tf32x3"
-
-
-def solve_precision(dtype):
-    """The product with the inverse: one tf32 product is finer than 16-bit inputs deserve."""
-    return dot_precision(dtype) if dtype == torch.float32 else "tf32"
+    exact = dtype == torch.float32 and torch.get_float32_matmul_precision() == "highest"
+    return "tf32x3" if exact else "tf32"

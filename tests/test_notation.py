@@ -1,13 +1,9 @@
 """The rows of book/notation.md that code can contradict: about gdn_ref always, about
 flash-linear-attention and transformers where they are installed."""
 
-import contextlib
 import inspect
-import io
 import math
-import re
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +20,6 @@ from gdn_ref import (
 from gdn_ref.proofs.data import hard_inputs
 
 SINGLE = 1e-5  # the peers compute in float32
-BOOK = Path(__file__).parents[1] / "book"
 
 
 def inputs(heads=2, key_heads=2):
@@ -236,32 +231,3 @@ def test_transformers_layouts_log_scale_and_norm(qwen, form):
     )
     assert_close(o, ours, SINGLE)
     assert_close(final, state, SINGLE)
-
-
-# The code on the front matter's pages
-
-
-@pytest.mark.parametrize("page", ["intro", "api"])
-def test_the_code_on_the_page_runs_and_prints_what_it_says(page):
-    blocks = re.findall(r"^```python\n(.*?)^```", (BOOK / f"{page}.md").read_text(), re.M | re.S)
-    names = {}
-    for block in blocks:
-        if "Error: " in block:
-            refuses_as_written(block, names)
-            continue
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(block, names)
-        for expected in re.findall(r"^print\(.*\)  # (.*)$", block, re.M):
-            assert expected in printed.getvalue()
-
-
-def refuses_as_written(block, names):
-    """Pairs of lines: a call, and in a comment the error that it raises."""
-    calls = re.findall(r"^(\w.*)\n# (\w+Error: .*)$", block, re.M)
-    assert len(calls) == block.count("Error: ")
-    for call, error in calls:
-        kind, _, message = error.partition(": ")
-        with pytest.raises({"TypeError": TypeError, "ValueError": ValueError}[kind]) as raised:
-            exec(call, names)
-        assert message.removeprefix("... ") in str(raised.value)

@@ -39,6 +39,21 @@ def letters(size, name):
     return Matrix(size, 1, symbols(f"{name}_1:{size + 1}"))
 
 
+@verifies(
+    "eq-transition-rows",
+    method="algebra",
+    covers="every d_k, d_v",
+    mutants={
+        "from the left": {"erased": beta * k * kT * S},
+        "no beta": {"erased": S * k * kT},
+        "key and answer swapped": {"erased": beta * k * (S * k)},
+    },
+)
+def erased_answer(erased=beta * (S * k) * kT):
+    """S P = S - beta (S k) k^T."""
+    return expand(S * P - (S - erased))
+
+
 def row_by_row(state, key):
     """Row i loses beta times its component along the key."""
     return Matrix.vstack(*(s - beta * s.dot(key) * key.T for s in map(state.row, range(3))))
@@ -55,7 +70,7 @@ def row_by_row(state, key):
     },
 )
 def rows(claim=row_by_row):
-    """S P = S - beta (S k) k^T; a square state on purpose, so that the wrong side runs too."""
+    """The same, row by row; a square state on purpose, so that the wrong side runs too."""
     key, state = letters(3, "k"), Matrix(3, 3, symbols("s_1:10"))
     return (state * (eye(3) - beta * key * key.T) - claim(state, key)).expand()
 

@@ -201,20 +201,24 @@ class Report:
         self.results = results
 
     def __bool__(self):
-        return all(
-            r["passed"] and all(m["rejected"] for m in r["mutants"]) for r in self.results
-        )
+        return all(r["passed"] and all(m["rejected"] for m in r["mutants"]) for r in self.results)
 
     def __repr__(self):
-        lines = []
-        for r in self.results:
-            verdict = "holds" if r["passed"] else "FAILS"
-            lines.append(f"{r['label']}  {verdict}  [{r['method']}: {r['covers']}]")
-            size = r["residual"]
-            lines.append(f"  residual {f'{size:.1e}' if isinstance(size, float) else size}")
-            for m in r["mutants"]:
-                lines.append(f"  {'rejects ' if m['rejected'] else 'SURVIVED'}  {m['name']}")
-        return "\n".join(lines)
+        return "\n\n".join(self._lines(r) for r in self.results)
+
+    @staticmethod
+    def _lines(r):
+        residual = r["residual"]
+        residual = f"{residual:.1e}" if isinstance(residual, float) else residual
+        head = [
+            f"{r['label']} {'holds' if r['passed'] else 'FAILS'}: residual {residual}",
+            f"  by {METHODS[r['method']]}",
+            f"  for {r['covers']}",
+        ]
+        mutants = [
+            f"  {'rejects ' if m['rejected'] else 'SURVIVED'} {m['name']}" for m in r["mutants"]
+        ]
+        return "\n".join(head + mutants)
 
 
 def prove(label):

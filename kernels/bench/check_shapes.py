@@ -3,7 +3,9 @@
     python kernels/bench/check_shapes.py --json book/_data/bench/forward_errors_h100.json
 
 Needs a CUDA GPU. Every case runs on listed and on hard data (`shapes.inputs`), in float32 (both
-matmul precisions), float16 and bfloat16; the error is relative Frobenius over the whole tensor.
+matmul precisions), float16 and bfloat16; the error is relative Frobenius over the whole tensor, and
+outputs are allocated full of NaN. Several processes share the GPU: the recurrence is a long row
+of small launches.
 """
 
 import argparse
@@ -11,6 +13,8 @@ import datetime
 import json
 import platform
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import torch
@@ -32,10 +36,10 @@ BOUND = {"float32 highest": 1e-5, "float32 high": 2e-3, "float16": 4e-3, "bfloat
 def oracle(q, k, v, g, beta, S, cu_seqlens):
     """Outputs and final state of the token recurrence in float64, in the layout of `ops`."""
     groups = v.shape[2] // q.shape[2]
-    heads_first = [x.double().transpose(1, 2) for x in (q, k, v, g, beta)]
-    q, k, v, g, beta = (x.repeat_interleave(groups, 1) if x is not v and i < 2 else x for i, x in enumerate(heads_first))
+    q, k, v, g, beta = (x.double().transpose(1, 2) for x in (q, k, v, g, beta))
+    scaled = (q * q.shape[-1] ** -0.5).repeat_interleave(groups, 1)
+    k = k.repeat_interleave(groups, 1)
     S = S.double().mT
-    scaled = q * q.shape[-1] ** -0.5
     if cu_seqlens is None:
         o, S = gated_delta_rule.recurrent(scaled, k, v, g, beta, S)
         return o.transpose(1, 2), S.mT
@@ -56,25 +60,32 @@ def relative(actual, expected):
     return ((actual.double() - expected).norm() / expected.norm()).item()
 
 
-def errors(shape, data):
+def check(shape, data):
+    """Errors in every dtype: `{name: {"o": ..., "state": ...}}`."""
+    # outputs are allocated uninitialised: filled with NaN, an element nobody writes shows
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = True
     q, k, v, g, beta, S, cu_seqlens = inputs(shape, data)
     expected_o, expected_S = oracle(q, k, v, g, beta, S, cu_seqlens)
-    row = {}
+    errors = {}
     for name, (dtype, precision) in DTYPES.items():
         torch.set_float32_matmul_precision(precision)
         o, final_state = chunk_gated_delta_rule(
             q.to(dtype), k.to(dtype), v.to(dtype), g, beta, initial_state=S,
             output_final_state=True, cu_seqlens=cu_seqlens, backend="triton",
         )  # fmt: skip
-        row[name] = {"o": relative(o, expected_o), "state": relative(final_state, expected_S)}
+        errors[name] = {"o": relative(o, expected_o), "state": relative(final_state, expected_S)}
     torch.set_float32_matmul_precision("highest")
-    return row
+    del expected_o, expected_S, o, final_state
+    torch.cuda.empty_cache()  # the other processes need the room
+    return errors
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="write the results to this file")
     parser.add_argument("--shapes", default="padded,packed,models,training")
+    parser.add_argument("--jobs", type=int, default=4, help="processes (default 4)")
     args = parser.parse_args()
     lists = {"padded": PADDED, "packed": PACKED, "models": MODELS, "training": TRAINING}
     cases = [
@@ -83,13 +94,13 @@ def main():
         for shape in lists[group]
         for data in ("listed", "hard")
     ]
-    # o is allocated uninitialised: filled with NaN, an element nobody writes shows
-    torch.use_deterministic_algorithms(True)
-    torch.utils.deterministic.fill_uninitialized_memory = True
-
     rows = []
-    for group, shape, data in tqdm(cases, file=sys.stderr):
-        rows.append({"list": group, "shape": str(shape), "data": data, "errors": errors(shape, data)})
+    with ProcessPoolExecutor(args.jobs, get_context("spawn")) as pool:
+        work = [pool.submit(check, shape, data) for _, shape, data in cases]
+        for (group, shape, data), future in zip(tqdm(cases), work, strict=True):
+            rows.append(
+                {"list": group, "shape": str(shape), "data": data, "errors": future.result()}
+            )
     worst = {
         name: {
             what: max((row["errors"][name][what] for row in rows), key=lambda e: (e != e, e))
@@ -118,9 +129,11 @@ def main():
         over = {n: e for n, e in row["errors"].items() if not max(e.values()) <= BOUND[n]}
         failed += bool(over)
         if over:
-            print(row["shape"], row["data"], {n: f"{e['o']:.1e} {e['state']:.1e}" for n, e in over.items()})
+            sizes = {n: f"{e['o']:.1e} {e['state']:.1e}" for n, e in over.items()}
+            print(row["shape"], row["data"], sizes)
     for name, size in worst.items():
-        print(f"worst {name:16} o {size['o']:.2e}  state {size['state']:.2e}  bound {BOUND[name]:.0e}")
+        found = f"o {size['o']:.2e}  state {size['state']:.2e}"
+        print(f"worst {name:16} {found}  bound {BOUND[name]:.0e}")
     print(f"{len(rows) - failed} of {len(rows)} cases within their bounds")
     return 1 if failed else 0
 

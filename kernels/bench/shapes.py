@@ -82,7 +82,11 @@ MODELS = [
     shape
     for H, HV in [(2, 8), (4, 16), (8, 32), (16, 32), (16, 48), (16, 64)]
     for shape in [
-        *(Shape(T, H, HV, 128, 128, B) for B, T in [(1, 2048), (1, 8192), (1, 32768), (4, 8192), (8, 1024)]),
+        Shape(2048, H, HV, 128, 128),
+        Shape(8192, H, HV, 128, 128),
+        Shape(32768, H, HV, 128, 128),
+        Shape(8192, H, HV, 128, 128, 4),
+        Shape(1024, H, HV, 128, 128, 8),
         packed(H, 128, [24576, 8192], HV=HV),
         packed(H, 128, [1024, 7168], HV=HV),
     ]
@@ -117,7 +121,8 @@ def inputs(shape, data="hard", seed=0, device="cuda"):
     unit = torch.nn.functional.normalize
     B, T, H, HV, K, V = shape.B, shape.T, shape.H, shape.HV, shape.K, shape.V
     N = len(shape.lengths) or B
-    q, k, v = unit(normal(B, T, H, K), dim=-1), unit(normal(B, T, H, K), dim=-1), normal(B, T, HV, V)
+    q, k = unit(normal(B, T, H, K), dim=-1), unit(normal(B, T, H, K), dim=-1)
+    v = normal(B, T, HV, V)
     if data == "hard":
         k = unit(k + unit(normal(B, 1, H, K), dim=-1), dim=-1)
         g = torch.log(0.9 + 0.1 * uniform(B, T, HV))

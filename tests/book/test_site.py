@@ -37,7 +37,8 @@ in_browser = [
 
 def pages():
     found = (p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
-    return sorted(p for p in found if not p.startswith("_static/")) or ["no page"]
+    own = (p for p in found if not p.startswith("_static/") and p != "index.html")
+    return sorted(own) or ["no page"]
 
 
 def pages_with(text):
@@ -81,6 +82,7 @@ class Visit:
     def __init__(self, browser, root, **context):
         self.context = browser.new_context(**{"viewport": DESK, **context})
         self.page = self.context.new_page()
+        self.page.set_default_timeout(15_000)
         self.root, self.trouble = root, []
         self.page.on("request", self.on_request)
         self.page.on("requestfailed", lambda r: self.trouble.append(f"failed: {r.url}"))
@@ -103,7 +105,7 @@ class Visit:
     def open(self, path):
         self.page.goto(self.root + path, wait_until="load")
         if self.page.evaluate("!!document.querySelector('.math, .amsmath')"):
-            self.page.wait_for_function("window.MathJax?.startup?.document?.lazyTypesetAll")
+            self.page.wait_for_function("!!window.MathJax?.startup?.document?.lazyTypesetAll")
             self.page.evaluate(
                 "MathJax.startup.promise.then(() => MathJax.startup.document.lazyTypesetAll())"
             )
@@ -156,6 +158,12 @@ class TestEveryPage:
 
 class TestReading:
     pytestmark = in_browser
+
+    def test_the_address_of_the_site_leads_to_the_first_page(self, browser, root):
+        with Visit(browser, root) as visit:
+            visit.page.goto(root + "index.html")
+            visit.page.wait_for_url("**/book/intro.html")
+            assert visit.trouble == []
 
     def test_search_finds_householder(self, browser, root):
         with Visit(browser, root) as visit:

@@ -17,7 +17,7 @@ from triton.compiler import ASTSource
 
 from gdn_ref.kernels.chunk_inverse import chunk_inverse_kernel
 from gdn_ref.kernels.chunk_scan import chunk_scan_kernel
-from gdn_ref.kernels.forward import dot_precision, solve_precision, tile_rule
+from gdn_ref.kernels.forward import dot_precision, tile_rule
 
 POINTER = {torch.float32: "*fp32", torch.float16: "*fp16", torch.bfloat16: "*bf16"}
 CASES = [  # K, V, dtype: every tile that the rule gives, and a head dimension that fills none
@@ -30,8 +30,8 @@ def configurations():
     """`(name, kernel, signature, constants, warps)` of every shipped tile."""
     for K, V, dtype in CASES:
         pointer = POINTER[dtype]
-        tiles = tile_rule(K, V, dtype, 64)
-        flags = {"HAS_G": True, "PACKED": True, "PRECISION": dot_precision(dtype)}
+        tiles = tile_rule(K, dtype, 64)
+        flags = {"HAS_G": True, "PACKED": True}
         sizes = {"K": K, "C": tiles["C"], "BK": tiles["BK"]}
         inverse = {
             "k_ptr": pointer, "g_ptr": "*fp32", "beta_ptr": "*fp32", "T_inv_ptr": "*fp32",
@@ -41,13 +41,15 @@ def configurations():
         scan = {
             "q_ptr": pointer, "k_ptr": pointer, "v_ptr": pointer, "g_ptr": "*fp32",
             "beta_ptr": "*fp32", "T_inv_ptr": "*fp32", "S_first_ptr": "*fp32",
-            "o_ptr": pointer, "S_last_ptr": "*fp32", "cu_seqlens_ptr": "*i64", "scale": "fp32", "T": "i32",
-            "H": "i32", "HV": "i32",
+            "o_ptr": pointer, "S_last_ptr": "*fp32", "cu_seqlens_ptr": "*i64",
+            "scale": "fp32", "T": "i32", "H": "i32", "HV": "i32",
         }  # fmt: skip
         case = f"K={K} V={V} {str(dtype).removeprefix('torch.')}"
-        yield f"inverse {case}", chunk_inverse_kernel, inverse, {**sizes, **flags}, tiles["num_warps"]
-        constants = {**sizes, **flags, "V": V, "BV": tiles["BV"], "HAS_S": True, "SOLVE_PRECISION": solve_precision(dtype)}
-        yield f"scan {case}", chunk_scan_kernel, scan, constants, tiles["num_warps"]
+        constants, warps = {**sizes, **flags}, tiles["num_warps"]
+        yield f"inverse {case}", chunk_inverse_kernel, inverse, constants, warps
+        constants = {**constants, "V": V, "BV": tiles["BV"], "HAS_S": True}
+        constants["PRECISION"] = dot_precision(dtype)
+        yield f"scan {case}", chunk_scan_kernel, scan, constants, warps
 
 
 def compile_for(capability, kernel, signature, constants, warps):

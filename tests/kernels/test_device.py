@@ -26,7 +26,9 @@ def both(inputs, **options):
 
 
 @pytest.mark.parametrize("chunk_size", [16, 32, 64])
-@pytest.mark.parametrize("K, V", [(60, 100), (64, 64), (100, 60), (128, 128), (256, 256)])
+@pytest.mark.parametrize(
+    "K, V", [(20, 5), (24, 130), (60, 100), (64, 64), (100, 60), (128, 128), (200, 16), (256, 256)]
+)
 @pytest.mark.parametrize(
     "dtype, precision, tolerance",
     [

@@ -25,7 +25,8 @@ def unwritten_memory_is_nan():
 def arguments(B=2, T=50, H=2, HV=4, K=12, V=7, N=None, seed=0):
     """Hard float64 inputs in the layout of `ops`, as a dictionary."""
     q, k, v, g, beta, S = (
-        torch.from_numpy(x) for x in hard_inputs(T=T, d_k=K, d_v=V, batch=(max(B, N or B), HV), seed=seed)
+        torch.from_numpy(x)
+        for x in hard_inputs(T=T, d_k=K, d_v=V, batch=(max(B, N or B), HV), seed=seed)
     )
     tokens_first = (x[:B].transpose(1, 2) for x in (q[:, :H], k[:, :H], v, g, beta))
     q, k, v, g, beta = tokens_first
@@ -54,7 +55,7 @@ def test_any_length_and_chunk_size(T, chunk_size):
     compare(**arguments(T=T), options={"chunk_size": chunk_size})
 
 
-@pytest.mark.parametrize("K, V", [(1, 1), (16, 16), (60, 100), (100, 60), (128, 40), (256, 18)])
+@pytest.mark.parametrize("K, V", [(2, 1), (16, 16), (60, 100), (100, 60), (128, 40), (256, 18)])
 def test_any_head_dimension(K, V):
     compare(**arguments(B=1, T=40, H=1, HV=2, K=K, V=V), options={"chunk_size": 32})
 
@@ -118,7 +119,12 @@ def test_everything_inside():
     HV = inputs["v"].shape[2]
     gate = {"A_log": torch.linspace(-1, 1, HV), "dt_bias": torch.linspace(0.5, -0.5, HV)}
     flags = dict.fromkeys(
-        ["use_qk_l2norm_in_kernel", "use_gate_in_kernel", "use_beta_sigmoid_in_kernel", "allow_neg_eigval"],
+        [
+            "use_qk_l2norm_in_kernel",
+            "use_gate_in_kernel",
+            "use_beta_sigmoid_in_kernel",
+            "allow_neg_eigval",
+        ],
         True,
     )
     compare(**inputs, options={**gate, **flags, "scale": 0.7, "chunk_size": 16})

@@ -35,7 +35,7 @@ def test_the_inverse_is_the_solve_of_the_identity(C, reset_at):
     T_inv = torch.full((C, 1, C), math.nan)
     chunk_inverse_kernel[1, 1](
         k.float(), g.float(), beta.float(), T_inv, None, 1, C, 1, 1,
-        K=12, C=C, BK=16, HAS_G=True, PACKED=False, PRECISION="tf32x3",
+        K=12, C=C, BK=16, HAS_G=True, PACKED=False,
     )  # fmt: skip
     A = wy.interaction(k, beta, decay(g)[1])
     assert_close(T_inv[:, 0], wy.solve(A, torch.eye(C, dtype=torch.float64)), KERNEL_FLOAT32)
@@ -50,7 +50,7 @@ def test_identical_keys_do_not_break_the_inverse():
     T_inv = torch.full((C, 1, C), math.nan)
     chunk_inverse_kernel[1, 1](
         k, None, beta, T_inv, None, 1, C, 1, 1,
-        K=16, C=C, BK=16, HAS_G=False, PACKED=False, PRECISION="tf32x3",
+        K=16, C=C, BK=16, HAS_G=False, PACKED=False,
     )  # fmt: skip
     A = wy.interaction(k.double(), beta.double())
     assert_close(T_inv[:, 0], wy.solve(A, torch.eye(C, dtype=torch.float64)), KERNEL_FLOAT32)
@@ -68,7 +68,7 @@ def test_the_scan_is_one_chunk_of_the_reference(C, d_k, d_v):
     chunk_scan_kernel[1, triton.cdiv(d_v, 16)](
         *(x.float().contiguous() for x in (q, k, v, g, beta, T_inv, S)), o, S_last, None,
         1.0, C, 1, 1, K=d_k, V=d_v, C=C, BK=max(16, triton.next_power_of_2(d_k)), BV=16,
-        HAS_G=True, HAS_S=True, PACKED=False, PRECISION="tf32x3", SOLVE_PRECISION="tf32x3",
+        HAS_G=True, HAS_S=True, PACKED=False, PRECISION="tf32x3",
     )  # fmt: skip
     assert_close(o, expected_o, KERNEL_FLOAT32)
     assert_close(S_last, expected_S, KERNEL_FLOAT32)

@@ -13,8 +13,14 @@ CITED = re.compile(rf"\(({LABEL.pattern})\)")
 HIGHLIGHTED = re.compile(r'<div class="highlight">.*?</div>', re.DOTALL)
 FIGURE = re.compile(r'class="gdn-figure"[^>]*data-figure="([^"]+)"')
 
+# From file:// a page may not read the others, so a search there lists titles without excerpts.
+SEARCH_IN_FILES = (
+    'if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;'
+)
+
 
 def connect(app):
+    app.set_html_assets_policy("always")  # titles hold formulas, and the sidebar is on every page
     app.connect("autodoc-process-docstring", link_docstring)
     app.connect("html-page-context", finish_page)
 
@@ -29,7 +35,11 @@ def link_docstring(app, what, name, obj, options, lines):
 
 def finish_page(app, pagename, templatename, context, doctree):
     """Link the labels in highlighted code; load the scripts that the page's figures need."""
-    if app.builder.format != "html" or "body" not in context:
+    if app.builder.format != "html":
+        return
+    if pagename == "search":
+        app.add_js_file(None, body=SEARCH_IN_FILES)
+    if "body" not in context:
         return
     link_to = {
         label: f"{app.builder.get_relative_uri(pagename, docname)}#equation-{label}"

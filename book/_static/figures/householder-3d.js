@@ -38,10 +38,11 @@ GDN.figure("householder-3d", (host) => {
   const stroke = (role, thick, opacity = 1, dashes = "none") => GDN.svg(drawing, "path",
     { fill: "none", stroke: `var(--gdn-${role})`, "stroke-width": thick,
       "stroke-opacity": opacity, "stroke-dasharray": dashes });
-  const ball = stroke("quiet", 0.7, 0.45), back = stroke("state", 0.8, 0.4);
+  const ball = stroke("quiet", 0.7, 0.45), rim = stroke("quiet", 1, 0.8);
+  const back = stroke("state", 0.8, 0.4);
   const plane = GDN.svg(drawing, "polygon", { fill: "var(--gdn-quiet)", "fill-opacity": 0.16,
     stroke: "var(--gdn-quiet)", "stroke-dasharray": "6 4" });
-  const front = stroke("state", 1.6);
+  const front = stroke("state", 1.6), edge = stroke("state", 2.2);
   const fall = stroke("key", 4, 1, "2 5");
   fall.setAttribute("stroke-linecap", "round");
   const arrow = (role, name) => ({
@@ -61,6 +62,18 @@ GDN.figure("householder-3d", (host) => {
     const thin = 1 - beta;
     return Math.abs(thin) < 0.005
       || Math.sign(thin) * view([thin * x, thin * y, z])[2] >= 0;
+  };
+  // The outline: the great circle whose image has its normal at right angles to our line of sight.
+  const outline = (thin) => {
+    const sight = [Math.cos(radians(tilt)) * Math.cos(radians(turn)),
+      Math.cos(radians(tilt)) * Math.sin(radians(turn)), Math.sin(radians(tilt))];
+    const level = [-Math.sin(radians(turn)), Math.cos(radians(turn)), 0]; // orthogonal to it
+    const pole = [thin * sight[0], thin * sight[1], sight[2]];
+    const size = Math.hypot(...pole);
+    const [a, b, c] = size > 1e-6 ? pole.map((value) => value / size) : [0, 0, 1];
+    const third = [-c * level[1], c * level[0], a * level[1] - b * level[0]];
+    return round.map((t) =>
+      level.map((value, i) => Math.cos(t) * value + Math.sin(t) * third[i]));
   };
   const point = ({ shaft, head, text }, to) => {
     const [x, y] = pixel(to), size = Math.hypot(x - centre[0], y - centre[1]);
@@ -89,6 +102,8 @@ GDN.figure("householder-3d", (host) => {
     }
     front.setAttribute("d", trace(near));
     back.setAttribute("d", trace(far));
+    rim.setAttribute("d", trace(segments(outline(1))));
+    edge.setAttribute("d", trace(segments(outline(1 - beta).map(squash))));
     plane.setAttribute("points", round.map((t) =>
       pixel([1.3 * Math.cos(t), 1.3 * Math.sin(t), 0]).map((p) => p.toFixed(1))).join(" "));
     fall.setAttribute("d", trace([[leaning, moved]]));

@@ -55,7 +55,9 @@ GDN.figure("two-w-forms", (host) => {
     squares.push([]);
     for (let i = 0; i < C; i += 1) {
       const place = { x: left + i * cell, y: top + r * cell, width: cell, height: cell };
-      GDN.svg(cells, "rect", { ...place, fill: "none", stroke: "var(--gdn-faint)" });
+      GDN.svg(cells, "rect", {
+        ...place, fill: "none", stroke: "var(--gdn-faint)", "pointer-events": "none",
+      });
       const size = GDN.svg(cells, "rect", { "pointer-events": "none" });
       const target = GDN.svg(cells, "rect", {
         fill: "none", stroke: "var(--gdn-ink)", "stroke-width": 1.3, "stroke-dasharray": "3 2",
