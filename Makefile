@@ -17,6 +17,7 @@ $(STAMP): requirements.txt pyproject.toml
 	@touch $@
 
 book: proofs ## the executed book, in _build/html; fails if a cell, a proof or a link does
+	rm -rf _build/html
 	$(BIN)/jupyter-book build . -W --keep-going -n --all
 
 proofs: env ## every machine check of the equations, its mutants included

@@ -27,6 +27,7 @@ INDEX = """# Book
 11_chunks
 verification
 errata
+api
 ```
 """
 CHAPTER = """# Chunks
@@ -56,11 +57,27 @@ VERIFICATION = """# Verification
 ```{gdn-checks}
 ```
 """
+API = """# API
+```{eval-rst}
+.. automodule:: total
+   :members:
+```
+"""
 ERRATA = """# Errata
 ```{gdn-errata}
 ```
 """
-CODE = '"""A sum (eq-sum)."""\n'
+CODE = '''"""A sum.
+
+It is one (eq-sum,
+eq-name).
+
+    a = b    (eq-name)
+    1 + 1    (eq-sum)
+
+More words.
+"""
+'''
 
 
 def good_results(package):
@@ -103,6 +120,7 @@ class Book:
         self.write("11_chunks.md", CHAPTER)
         self.write("verification.md", VERIFICATION)
         self.write("errata.md", ERRATA)
+        self.write("api.md", API)
         self.write("code/total.py", CODE)
         self.write("static/empty.css", "")
         self.results = good_results(root / "code")
@@ -118,7 +136,8 @@ class Book:
             self.write("proofs.json", json.dumps(self.results))
         command = [sys.executable, "-m", "sphinx", "-W", "-n", "--keep-going", "-q", "-E"]
         environment = {
-            "PYTHONPATH": f"{EXTENSION}:{EXTENSION.parents[1]}",
+            "PYTHONPATH": f"{EXTENSION}:{EXTENSION.parents[1]}:{self.root / 'code'}",
+            "PYTHONDONTWRITEBYTECODE": "1",
             "NO_COLOR": "1",
             "PATH": "/usr/bin:/bin",
         }
@@ -160,6 +179,10 @@ def test_a_good_book_builds(book):
     assert 'href="11_chunks.html#equation-eq-sum">(11.2)</a>' in verification
     assert 'id="check-ch11-chunks-total"' in verification
     assert 'id="check-ch11-chunks-slip"' in verification
+
+    api = book.page("api")
+    assert 'href="11_chunks.html#equation-eq-sum">(11.2)</a>, <a' in api  # the docstring's prose
+    assert '<a class="gdn-cite" href="11_chunks.html#equation-eq-sum">eq-sum</a>)' in api
 
     errata = book.page("errata")
     assert 'id="erratum-sum"' in errata and "<em>by one</em>" in errata

@@ -2,6 +2,7 @@
 
 import re
 from html import escape
+from itertools import groupby
 from pathlib import Path
 
 from sphinx.util import logging
@@ -9,7 +10,7 @@ from sphinx.util import logging
 from .rules import LABEL
 
 logger = logging.getLogger(__name__)
-CITED = re.compile(rf"\(({LABEL.pattern})\)")
+CITED = re.compile(rf"\(({LABEL.pattern}(?:,\s+{LABEL.pattern})*)\)")
 HIGHLIGHTED = re.compile(r'<div class="highlight">.*?</div>', re.DOTALL)
 FIGURE = re.compile(r'class="gdn-figure"[^>]*data-figure="([^"]+)"')
 
@@ -21,16 +22,34 @@ SEARCH_IN_FILES = (
 
 def connect(app):
     app.set_html_assets_policy("always")  # titles hold formulas, and the sidebar is on every page
-    app.connect("autodoc-process-docstring", link_docstring)
+    app.connect("autodoc-process-docstring", link_docstring, priority=400)  # before napoleon
     app.connect("html-page-context", finish_page)
 
 
 def link_docstring(app, what, name, obj, options, lines):
-    """`(eq-wy-w)` in a docstring's prose refers to the equation.
+    """In a docstring, `(eq-wy-w)` refers to the equation, and a formula set in is displayed.
 
-    Lines set in from the left are displayed as they stand, and `finish_page` links those.
+    Text set in by four columns after a blank line, before the first section of the docstring, is
+    a formula; `finish_page` links the labels in it.
     """
-    lines[:] = [line if line.startswith("    ") else CITED.sub(r":eq:`\1`", line) for line in lines]
+    written, in_section, in_formula = [], False, False
+    for line in lines:
+        in_section = in_section or set(line.strip()) == {"-"}
+        set_in = line.startswith("    ") and not in_section
+        if set_in and not in_formula and written and not written[-1][1]:
+            in_formula = True
+            written += [(True, ".. code-block:: text"), (True, "")]
+        elif line and not line.startswith("    "):
+            in_formula = False
+        written.append((in_formula, line))
+    lines.clear()
+    for is_formula, part in groupby(written, key=lambda entry: entry[0]):
+        text = "\n".join(line for _, line in part)
+        lines += (text if is_formula else CITED.sub(_references, text)).split("\n")
+
+
+def _references(match):
+    return LABEL.sub(r":eq:`\g<0>`", match[1])
 
 
 def finish_page(app, pagename, templatename, context, doctree):

@@ -197,7 +197,8 @@ def _page(app, docname, page):
     title = app.env.titles[page]
     number = "".join(f"{n}. " for n in title.get("secnumber", ()))
     uri = app.builder.get_relative_uri(docname, page)
-    return nodes.reference("", number + title.astext(), refuri=uri, internal=True)
+    words = [nodes.Text(number), *(word.deepcopy() for word in title.children)]
+    return nodes.reference("", "", *words, refuri=uri, internal=True)
 
 
 def _in_book_order(env):

@@ -1,0 +1,85 @@
+"""One-line edits to the code, each of which must turn a test red.
+
+Every edit is made in a copy of the project, and the tests named beside it run there. The list is
+the promise that the suite can fail; the first test shows that it does not fail for nothing.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+REFERENCE = "tests/test_reference.py"
+OPS = "tests/test_ops.py"
+STAGES = "tests/kernels/test_stages.py"
+FORWARD = "tests/kernels/test_forward.py"
+
+EDITS = [  # what it does, file, line as it stands, line as it becomes, tests that must notice
+    ("Gamma loses its diagonal", "gdn_ref/chunking.py",
+     "xp.where(r >= i, stretch", "xp.where(r > i, stretch", REFERENCE),
+    ("a decay counts one token twice", "gdn_ref/chunking.py",
+     "xp.where(r > i, g[", "xp.where(r >= i, g[", REFERENCE),
+    ("the chunk reads an undecayed state", "gdn_ref/gated_delta_rule.py",
+     "(v - gamma[..., None] * (k @ transpose(S)))", "(v - (k @ transpose(S)))", REFERENCE),
+    ("the step reads before it decays", "gdn_ref/gated_delta_rule.py",
+     "delta = beta[..., None] * (v - matvec(S, k))",
+     "delta = beta[..., None] * (v - matvec(S, k) / alpha[..., None])", REFERENCE),
+    ("writes do not decay to the chunk's end", "gdn_ref/gated_delta_rule.py",
+     "transpose(delta) @ (to_end[..., None] * k)", "transpose(delta) @ k", REFERENCE),
+    ("a token interacts with itself", "gdn_ref/wy.py", "k=-1)", "k=0)", REFERENCE),
+    ("maps compose in the wrong order", "gdn_ref/affine.py", "F1 @ F2,", "F2 @ F1,", REFERENCE),
+    ("the output forgets the scale", "gdn_ref/reference.py", "* scale, k, v)", ", k, v)", OPS),
+    ("a packed sequence starts from its neighbour's state", "gdn_ref/reference.py",
+     "S.split(1)", "S.roll(1, 0).split(1)", OPS),
+    ("kernel: Gamma loses its diagonal", "kernels/tokens.py",
+     "tl.where(r >= i, stretch", "tl.where(r > i, stretch", STAGES),
+    ("kernel: a chunk is given to the sequence before", "kernels/tokens.py",
+     "// C + middle <= slot", "// C + middle < slot", STAGES),
+    ("kernel: the inverse has the wrong sign", "kernels/chunk_inverse.py",
+     "T_inv -= ", "T_inv += ", STAGES),
+    ("kernel: the state does not decay", "kernels/chunk_scan.py",
+     "St = gamma_C * St +", "St = St +", STAGES),
+    ("kernel: value heads read the wrong key head", "kernels/chunk_scan.py",
+     "h = hv // (HV // H)", "h = hv % H", FORWARD),
+    ("kernel: writes do not decay to the chunk's end", "kernels/chunk_scan.py",
+     "(to_end[:, None] * delta)", "delta", STAGES),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    copy = tmp_path_factory.mktemp("project")
+    for name in ("gdn_ref", "kernels", "tests"):
+        shutil.copytree(ROOT / name, copy / name, symlinks=True)
+    shutil.copy(ROOT / "pyproject.toml", copy)
+    return copy
+
+
+def run(project, tests):
+    environment = {**os.environ, "PYTHONPATH": str(project), "GDN_REQUIRE": ""}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.interpreter
+def test_the_code_as_it_stands_passes(project):
+    done = run(project, sorted({tests for *_, tests in EDITS}))
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+@pytest.mark.interpreter
+@pytest.mark.parametrize("what, file, line, edited, tests", EDITS, ids=[e[0] for e in EDITS])
+def test_an_edit_turns_a_test_red(project, what, file, line, edited, tests):
+    source = (project / file).read_text()
+    assert line in source, f"{file} no longer has the line: {line}"
+    (project / file).write_text(source.replace(line, edited, 1))
+    try:
+        done = run(project, [tests])
+    finally:
+        (project / file).write_text(source)
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, f"nothing noticed: {what}"
