@@ -60,9 +60,10 @@ def scan_chunks(chunk, S, vectors, scalars=(), chunk_size=64):
     if chunk_size < 1:
         raise ValueError(f"chunk_size: expected an integer of at least 1, got {chunk_size}")
     values = vectors[-1]
+    T = values.shape[-2]
     outputs = []
-    for start in range(0, values.shape[-2], chunk_size):
-        rows = slice(start, start + chunk_size)
+    for start in range(0, T, chunk_size):
+        rows = slice(start, min(start + chunk_size, T))
         O, S = chunk(S, *(x[..., rows, :] for x in vectors), *(x[..., rows] for x in scalars))
         outputs.append(O)
     return array_namespace(values).concat(outputs, axis=-2) if outputs else values, S
