@@ -27,6 +27,8 @@ class Shape:
     def __str__(self):
         heads = f"H{self.H}" if self.H == self.HV else f"H{self.H}/{self.HV}"
         dims = f"D{self.K}" if self.K == self.V else f"D{self.K}x{self.V}"
+        if self.zero_gates:
+            dims += f", {self.zero_gates:.0%} zero gates"
         if not self.lengths:
             return f"B{self.B} T{self.T} {heads} {dims}"
         if len(set(self.lengths)) == 1:
