@@ -62,13 +62,16 @@ window.GDN = (() => {
     handle.classList.add("gdn-handle");
     handle.addEventListener("pointerdown", (event) => {
       handle.setPointerCapture(event.pointerId);
+      handle.classList.add("gdn-by-pointer"); // the hand needs no focus ring, the keyboard does
       handle.focus({ preventScroll: true });
       event.preventDefault();
     });
+    handle.addEventListener("blur", () => handle.classList.remove("gdn-by-pointer"));
     handle.addEventListener("pointermove", (event) => {
       if (handle.hasPointerCapture(event.pointerId)) move(locate(drawing, event));
     });
     handle.addEventListener("keydown", (event) => {
+      handle.classList.remove("gdn-by-pointer");
       const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
       if (!by[event.key]) return;
       const step = event.shiftKey ? 5 : 1;
