@@ -123,7 +123,7 @@ def test_a_single_token(rule, array):
 
 
 @each_rule
-@pytest.mark.parametrize("form", ["recurrent", "chunkwise"])
+@each_form
 def test_no_token_leaves_the_state(rule, form, array):
     *inputs, S = hard_inputs(T=0, batch=(2,))
     O, S_end = run(rule, form, array, inputs, S)
