@@ -87,6 +87,8 @@ def main():
     parser.add_argument("--shapes", default="padded,packed,models,training")
     parser.add_argument("--jobs", type=int, default=4, help="processes (default 4)")
     args = parser.parse_args()
+    if not torch.cuda.is_available():
+        parser.error("needs a CUDA GPU, and PyTorch sees none")
     lists = {"padded": PADDED, "packed": PACKED, "models": MODELS, "training": TRAINING}
     cases = [
         (group, shape, data)
