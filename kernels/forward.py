@@ -59,13 +59,13 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
         if slots:
             chunk_inverse_kernel[slots, HV](
                 k, g, beta, T_inv, cu_seqlens, N, T, H, HV, **sizes, **flags,
-                num_warps=tiles["num_warps"], num_stages=1,
+                num_warps=tiles["inverse_warps"], num_stages=1,
             )  # fmt: skip
         chunk_scan_kernel[N * HV, triton.cdiv(V, tiles["BV"])](
             q, k, v, g, beta, T_inv, initial_state, o, final_state, cu_seqlens,
             scale, T, H, HV, **sizes, V=V, BV=tiles["BV"], HAS_S=initial_state is not None, **flags,
             PRECISION=dot_precision(v.dtype),
-            num_warps=tiles["num_warps"], num_stages=1,
+            num_warps=tiles["scan_warps"], num_stages=1,
         )  # fmt: skip
     return o, final_state
 
@@ -86,7 +86,8 @@ def tile_rule(K, dtype, chunk_size):
         "BK": BK,
         "BV": 16 if exact else 64,
         "C": min(chunk_size, 32) if exact and BK > 128 else chunk_size,
-        "num_warps": 4 if exact or BK <= 64 else 8,
+        "inverse_warps": 4,
+        "scan_warps": 4 if exact or BK <= 64 else 8,
     }
 
 

@@ -45,11 +45,11 @@ def configurations():
             "scale": "fp32", "T": "i32", "H": "i32", "HV": "i32",
         }  # fmt: skip
         case = f"K={K} V={V} {str(dtype).removeprefix('torch.')}"
-        constants, warps = {**sizes, **flags}, tiles["num_warps"]
-        yield f"inverse {case}", chunk_inverse_kernel, inverse, constants, warps
+        constants = {**sizes, **flags}
+        yield f"inverse {case}", chunk_inverse_kernel, inverse, constants, tiles["inverse_warps"]
         constants = {**constants, "V": V, "BV": tiles["BV"], "HAS_S": True}
         constants["PRECISION"] = dot_precision(dtype)
-        yield f"scan {case}", chunk_scan_kernel, scan, constants, warps
+        yield f"scan {case}", chunk_scan_kernel, scan, constants, tiles["scan_warps"]
 
 
 def compile_for(capability, kernel, signature, constants, warps):
