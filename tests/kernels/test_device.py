@@ -2,7 +2,14 @@
 
 import pytest
 import torch
-from tolerances import KERNEL_BFLOAT16, KERNEL_FLOAT16, KERNEL_FLOAT32, KERNEL_TF32, assert_close
+from tolerances import (
+    KERNEL_BFLOAT16,
+    KERNEL_FLOAT16,
+    KERNEL_FLOAT32,
+    KERNEL_TF32,
+    KERNEL_TF32_SMALL,
+    assert_close,
+)
 
 from gdn_ref import chunk_gated_delta_rule
 from gdn_ref.proofs.data import hard_inputs
@@ -39,6 +46,8 @@ def both(inputs, **options):
     ],
 )
 def test_every_configuration_we_ship(K, V, chunk_size, dtype, precision, tolerance):
+    if precision == "high" and K < 32:
+        tolerance = KERNEL_TF32_SMALL
     torch.set_float32_matmul_precision(precision)
     try:
         found, expected = both(arguments(K=K, V=V, dtype=dtype), chunk_size=chunk_size)
