@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from gdn_ref.proofs.ch11_form import (
+from gdn_ref.proofs.ch11_mutants import EQUIVALENT, MUTANTS
+from gdn_ref.proofs.ch11_survivors import easy_tokens, survivors, survivors_table
+from gdn_ref.proofs.registry import FLOAT64_PASS
+from gdn_ref.proofs.token_forms import (
     FORM,
     chunkwise,
     difference,
@@ -11,9 +14,6 @@ from gdn_ref.proofs.ch11_form import (
     polynomial_tokens,
     recurrence,
 )
-from gdn_ref.proofs.ch11_mutants import EQUIVALENT, MUTANTS
-from gdn_ref.proofs.ch11_survivors import easy_tokens, survivors, survivors_table
-from gdn_ref.proofs.registry import FLOAT64_PASS
 
 
 def test_there_are_enough_distinct_mutants():

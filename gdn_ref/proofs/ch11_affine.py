@@ -4,10 +4,10 @@ import numpy as np
 from sympy import MatrixSymbol, symbols
 
 from .. import affine, gated_delta_rule
-from .ch11_form import FORM, first_chunk, modular_tokens, recurrence, rows, solve
-from .ch11_symbols import I_k, K, S, U, W, d_k, d_v, r
 from .data import hard_inputs, relative_error
 from .registry import verifies
+from .symbols import I_k, K, S, U, W, d_k, d_v, r
+from .token_forms import FORM, first_chunk, modular_tokens, recurrence, rows, solve
 
 gamma_C = symbols("gamma_C")
 Dg = MatrixSymbol("D_gamma", r, r)  # diag(gamma_i): equal to its transpose

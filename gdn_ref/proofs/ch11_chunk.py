@@ -12,7 +12,11 @@ import numpy as np
 
 from .. import gated_delta_rule
 from ..chunking import scan_chunks
-from .ch11_form import (
+from .ch11_mutants import EQUIVALENT, MUTANTS, ONE_SOLVE, forms
+from .data import relative_error
+from .registry import verifies
+from .symbols import D, E, I_k, K, S, U, W, alpha, beta, gamma, k, q, v
+from .token_forms import (
     FORM,
     Chunk,
     chunkwise,
@@ -21,10 +25,6 @@ from .ch11_form import (
     polynomial_tokens,
     recurrence,
 )
-from .ch11_mutants import EQUIVALENT, MUTANTS, ONE_SOLVE, forms
-from .ch11_symbols import D, E, I_k, K, S, U, W, alpha, beta, gamma, k, q, v
-from .data import relative_error
-from .registry import verifies
 
 FACTOR = I_k - beta * k * k.T
 w_new = beta * (k - W.T * K * k)

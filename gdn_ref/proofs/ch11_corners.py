@@ -9,10 +9,10 @@ from functools import cache
 import numpy as np
 from sympy import MatrixSymbol, ZeroMatrix
 
-from .ch11_form import FORM, Tokens, chunkwise, modular_tokens, ones_below, recurrence, strict
-from .ch11_symbols import D, E, I_k, K, S, alpha, beta, d_v, gamma, k, q, r, v
 from .modular import Mod
 from .registry import definition, verifies
+from .symbols import D, E, I_k, K, S, alpha, beta, d_v, gamma, k, q, r, v
+from .token_forms import FORM, Tokens, chunkwise, modular_tokens, ones_below, recurrence, strict
 
 definition("eq-scalar-decay-recurrence", "Linear attention with one decay for the whole state.")
 definition("eq-delta-rule-recurrence", "The delta rule, one token at a time.")

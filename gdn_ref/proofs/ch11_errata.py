@@ -10,11 +10,11 @@ from functools import cache
 
 import numpy as np
 
-from .ch11_form import FORM, Tokens, chunkwise, first_chunk, recurrence, rows
 from .ch11_mutants import EQUIVALENT, MUTANTS
-from .ch11_symbols import K, S, U, W
 from .data import hard_inputs, relative_error, unit
 from .registry import erratum
+from .symbols import K, S, U, W
+from .token_forms import FORM, Tokens, chunkwise, first_chunk, recurrence, rows
 
 SIMON = "Simon's blog, “Chunkwise Gated Delta Rule”"
 MEGATRON = "“Gated Delta Network” (a walk-through of Megatron's implementation, 11 May 2026)"

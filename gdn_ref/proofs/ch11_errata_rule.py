@@ -5,10 +5,10 @@ from sympy import MatrixSymbol, Poly, symbols
 
 from .. import gated_delta_rule
 from .ch11_errata import H100, MEGATRON, hard_tokens
-from .ch11_form import recurrence
-from .ch11_symbols import I_k, S, alpha, beta, k, v
 from .data import relative_error
 from .registry import erratum
+from .symbols import I_k, S, alpha, beta, k, v
+from .token_forms import recurrence
 
 DEEP_DIVE = (
     "“Gated Delta Net Attention: A Deep Dive into the Linear Attention Mechanism Powering Qwen3.5”"

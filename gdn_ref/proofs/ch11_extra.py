@@ -8,11 +8,11 @@ import numpy as np
 
 from ..chunking import scan_chunks
 from ..gated_delta_rule import recurrent
-from .ch11_form import FORM, Chunk, chunkwise, recurrence, rows, solve, strict
 from .ch11_mutants import MUTANTS, gamma_before
 from .ch11_survivors import easy_tokens
 from .data import relative_error
 from .modular import join
+from .token_forms import FORM, Chunk, chunkwise, recurrence, rows, solve, strict
 
 
 def Gamma_before(x):

@@ -2,11 +2,11 @@
 
 from sympy import MatrixSymbol, exp, symbols
 
-from .ch11_form import FORM, first_chunk, modular_tokens, polynomial_tokens, rows, solve
 from .ch11_mutants import EQUIVALENT, MUTANTS
-from .ch11_symbols import I_r, W, beta, r
 from .modular import reciprocal
 from .registry import verifies
+from .symbols import I_r, W, beta, r
+from .token_forms import FORM, first_chunk, modular_tokens, polynomial_tokens, rows, solve
 
 A = MatrixSymbol("A", r, r)  # strictly lower triangular
 c_r, c_i, overlap = symbols("c_r c_i kappa")  # cumulative log-decays, and k_r^T k_i

@@ -3,8 +3,8 @@
 import numpy as np
 from sympy import Matrix, eye, symbols
 
-from .ch11_form import FORM, first_chunk, modular_tokens, ones_below
 from .registry import verifies
+from .token_forms import FORM, first_chunk, modular_tokens, ones_below
 
 # The two diagonal blocks of I + A, of any size b, and the block below the diagonal.
 upper, lower, below = symbols("X Z Y", commutative=False)

@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from .. import delta_rule, gated_delta_rule, linear_attention, scalar_decay
-from .ch11_symbols import I_k, S, alpha, beta, k, v
 from .data import hard_inputs, relative_error
 from .registry import verifies
+from .symbols import I_k, S, alpha, beta, k, v
 
 PACKAGE = "{}, 50 tokens in chunks of 16, d_k=12, d_v=7"
 

@@ -6,7 +6,8 @@ check of that equation can show that it would have caught it.
 
 import numpy as np
 
-from .ch11_form import (
+from .modular import join, reciprocal
+from .token_forms import (
     FORM,
     decay_mask,
     ones_below,
@@ -14,7 +15,6 @@ from .ch11_form import (
     solve,
     strict,
 )
-from .modular import join, reciprocal
 
 
 def gamma_before(x):

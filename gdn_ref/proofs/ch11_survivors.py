@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from .ch11_form import FORM, Tokens, chunkwise, difference, float64_tokens, recurrence
 from .ch11_mutants import MUTANTS
 from .registry import FLOAT64_FAIL
+from .token_forms import FORM, Tokens, chunkwise, difference, float64_tokens, recurrence
 
 
 def easy_tokens():

@@ -5,7 +5,11 @@ from sympy import IndexedBase, MatrixSymbol, Sum, ZeroMatrix, symbols
 
 from .. import gated_delta_rule
 from ..chunking import decay, matvec, outer
-from .ch11_form import (
+from .data import hard_inputs, relative_error
+from .modular import reciprocal
+from .registry import definition, verifies
+from .symbols import D, I_k, K, S, U, alpha, beta, d_k, d_v, gamma, k, q, v
+from .token_forms import (
     decay_from_start,
     decay_mask,
     modular_tokens,
@@ -14,10 +18,6 @@ from .ch11_form import (
     recurrence,
     rows,
 )
-from .ch11_symbols import D, I_k, K, S, U, alpha, beta, d_k, d_v, gamma, k, q, v
-from .data import hard_inputs, relative_error
-from .modular import reciprocal
-from .registry import definition, verifies
 
 definition("eq-gdn-recurrence", "The gated delta rule, one token at a time.")
 definition("eq-gamma", "The decay from the state before the chunk to token r.")

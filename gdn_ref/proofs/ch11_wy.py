@@ -4,11 +4,11 @@ import numpy as np
 
 from .. import wy
 from ..chunking import decay
-from .ch11_form import FORM, decay_mask, first_chunk, modular_tokens, products, rows, strict
 from .ch11_mutants import EQUIVALENT, forms
-from .ch11_symbols import D, I_k, K, U, W, alpha, beta, k, v
 from .data import hard_inputs, relative_error
 from .registry import definition, verifies
+from .symbols import D, I_k, K, U, W, alpha, beta, k, v
+from .token_forms import FORM, decay_mask, first_chunk, modular_tokens, products, rows, strict
 
 definition("eq-gdn-interaction", "How much each token's read sees of each earlier token's write.")
 

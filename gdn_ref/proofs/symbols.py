@@ -1,4 +1,4 @@
-"""The symbols of chapter 11's algebra: matrices of symbolic size.
+"""The symbols of the induction steps: matrices of symbolic size.
 
 An induction step adds one token to the r tokens that are already there. Those are stacked, row by
 row, in `K`, `W`, `U`, `E`; what is added is in small letters. Nothing is expanded into entries,
