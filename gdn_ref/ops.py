@@ -164,7 +164,7 @@ def gated_delta_rule(
     o, S = forward(*vectors, g, beta, scale, S, cu_seqlens, chunk_size)
     if not output_final_state:
         return o.to(v.dtype), None
-    return o.to(v.dtype), S if state_v_first else S.mT.contiguous()
+    return o.to(v.dtype), (S if state_v_first else S.mT).contiguous()
 
 
 def unit_rows(x):

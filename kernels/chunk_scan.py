@@ -1,11 +1,12 @@
 """Kernel 2, chunk after chunk, the state in registers: corrections, outputs, the next state.
 
-    delta = T_inv diag(beta) (V - diag(gamma) K S^T)                      eq-gdn-chunk-delta
+    delta = UT (V - diag(gamma) K S^T)                                    eq-gdn-chunk-delta
     O     = diag(gamma) Q S^T + (Gamma . Q K^T) delta, scaled             eq-gdn-chunk-output
     S'    = gamma_C S + delta^T diag(gamma_C / gamma_i) K                 eq-gdn-chunk-state
 
 One program holds the rows of S that belong to its slice of the value dimension: row j of S, and
-column j of V, delta and O, never meet the others. It keeps the transpose, `St`, `[d_k, d_v]`.
+column j of V, delta and O, never meet the others. Everything but q and k is transposed, `[d_v, .]`:
+then S, the residual and delta go from one product to the next without leaving the registers.
 
 Reference: `gdn_ref.gated_delta_rule.chunk`.
 """
@@ -13,77 +14,113 @@ Reference: `gdn_ref.gated_delta_rule.chunk`.
 import triton
 import triton.language as tl
 
-from .tokens import decay_mask, load_g, sequence_bounds
+from .tokens import sequence_bounds
 
 
-@triton.jit(do_not_specialize=["T", "H", "HV"])
+@triton.jit
+def load_tile(ptr, stride, left, width, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+              WHOLE: tl.constexpr):  # fmt: skip
+    """`[ROWS, COLUMNS]`, tokens as rows; without masks where the tile is `WHOLE`."""
+    r = tl.arange(0, ROWS)[:, None]
+    i = tl.arange(0, COLUMNS)[None, :]
+    if WHOLE:
+        x = tl.load(ptr + r * stride + i)
+    else:
+        x = tl.load(ptr + r * stride + i, mask=(r < left) & (i < width), other=0.0)
+    return x
+
+
+@triton.jit
+def scan_one_chunk(
+    S, q_ptr, k_ptr, v_ptr, c_ptr, UT_ptr, o_ptr, scale, left, V_left,
+    H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
+    C: tl.constexpr, BK: tl.constexpr, BV: tl.constexpr,
+    FULL: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    """The state after the chunk's `left` tokens; writes their outputs."""
+    # load: tokens are rows
+    dtype = v_ptr.dtype.element_ty
+    WHOLE_V: tl.constexpr = FULL and V % BV == 0
+    r = tl.arange(0, C)[None, :]
+    i = tl.arange(0, C)[:, None]
+    k = load_tile(k_ptr, H * K, left, K, C, BK, FULL and K == BK)
+    v = load_tile(v_ptr, HV * V, left, V_left, C, BV, WHOLE_V)
+    UT = load_tile(UT_ptr, C, left, C, C, C, FULL)
+    c = tl.load(c_ptr + tl.arange(0, C), mask=tl.arange(0, C) < left, other=0.0)
+    c_C = tl.load(c_ptr + left - 1)
+    q = load_tile(q_ptr, H * K, left, K, C, BK, FULL and K == BK)
+
+    # decays: from the chunk's start, to its end, and between tokens (mask before exp)
+    gamma = tl.exp2(c.to(tl.float32))[None, :]
+    to_end = tl.exp2((c_C - c).to(tl.float32))[None, :]
+    stretch = (c[None, :] - c[:, None]).to(tl.float32)
+    Gamma = tl.exp2(tl.where(i <= r, stretch, float("-inf")))
+    scores = (scale * Gamma * tl.dot(k, tl.trans(q), input_precision=PRECISION)).to(dtype)
+
+    # eq-gdn-chunk-delta
+    S_in = S.to(dtype)
+    read = gamma * tl.dot(S_in, tl.trans(k), input_precision=PRECISION)
+    residual = (tl.trans(v).to(tl.float32) - read).to(UT.dtype)
+    delta = tl.dot(residual, tl.trans(UT), input_precision=PRECISION)
+
+    # eq-gdn-chunk-output
+    o = scale * gamma * tl.dot(S_in, tl.trans(q), input_precision=PRECISION)
+    o = tl.dot(delta.to(dtype), scores, acc=o, input_precision=PRECISION)
+    dim = tl.arange(0, BV)[:, None]
+    if WHOLE_V:
+        tl.store(o_ptr + r * (HV * V) + dim, o.to(dtype))
+    else:
+        tl.store(o_ptr + r * (HV * V) + dim, o.to(dtype), mask=(dim < V_left) & (r < left))
+
+    # eq-gdn-chunk-state, the decay to the end laid on delta instead of on K
+    S = S * tl.exp2(c_C.to(tl.float32))
+    return tl.dot((to_end * delta).to(dtype), k, acc=S, input_precision=PRECISION)
+
+
+@triton.jit(do_not_specialize=["T", "total"])
 def chunk_scan_kernel(
     # pointers
-    q_ptr, k_ptr, v_ptr, g_ptr, beta_ptr, T_inv_ptr, S_first_ptr,
-    o_ptr, S_last_ptr, cu_seqlens_ptr,
+    q_ptr, k_ptr, v_ptr, c_ptr, UT_ptr, S_first_ptr, o_ptr, S_last_ptr, cu_seqlens_ptr,
     # numbers and sizes
-    scale, T, H, HV, K: tl.constexpr, V: tl.constexpr,
+    scale, T, total, H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
+    # strides of a state
+    S_v: tl.constexpr, S_k: tl.constexpr,
     # blocks
     C: tl.constexpr, BK: tl.constexpr, BV: tl.constexpr,
     # flags
-    HAS_G: tl.constexpr, HAS_S: tl.constexpr, PACKED: tl.constexpr, PRECISION: tl.constexpr,
+    HAS_S: tl.constexpr, PACKED: tl.constexpr, PRECISION: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
-    n = tl.program_id(0) // HV
-    hv = tl.program_id(0) % HV
+    slices: tl.constexpr = (V + BV - 1) // BV
+    state = tl.program_id(0) // slices
+    first_v = (tl.program_id(0) % slices) * BV
+    hv = state % HV
     h = hv // (HV // H)
-    begin, end = sequence_bounds(cu_seqlens_ptr, n, T, PACKED)
-    dtype = v_ptr.dtype.element_ty
+    begin, end = sequence_bounds(cu_seqlens_ptr, state // HV, T, PACKED)
 
-    r = tl.arange(0, C)[:, None]
-    i = tl.arange(0, C)[None, :]
-    dim_k = tl.arange(0, BK)
-    dim_v = tl.program_id(1) * BV + tl.arange(0, BV)
-    has_k = dim_k < K
-    has_v = dim_v < V
-
-    St_at = (tl.program_id(0).to(tl.int64) * V + dim_v)[None, :] * K + dim_k[:, None]
-    St_valid = has_k[:, None] & has_v[None, :]
+    dim_v = first_v + tl.arange(0, BV)[:, None]
+    dim_k = tl.arange(0, BK)[None, :]
+    S_at = state.to(tl.int64) * (V * K) + dim_v * S_v + dim_k * S_k
+    S_valid = (dim_v < V) & (dim_k < K)
+    S = tl.zeros((BV, BK), tl.float32)
     if HAS_S:
-        St = tl.load(S_first_ptr + St_at, mask=St_valid, other=0.0).to(tl.float32)
-    else:
-        St = tl.zeros((BK, BV), tl.float32)
+        S = tl.load(S_first_ptr + S_at, mask=S_valid, other=0.0).to(tl.float32)
 
-    for start in range(begin, end, C):
-        # load: tokens are rows (q waits until it is needed, to leave registers free)
-        token = start + tl.arange(0, C)
-        valid = token < end
-        qk_at = (token * H + h)[:, None] * K + dim_k[None, :]
-        qk_valid = valid[:, None] & has_k[None, :]
-        v_at = (token * HV + hv)[:, None] * V + dim_v[None, :]
-        v_valid = valid[:, None] & has_v[None, :]
-        scalar_at = token * HV + hv
-        k = tl.load(k_ptr + qk_at, mask=qk_valid, other=0.0)
-        v = tl.load(v_ptr + v_at, mask=v_valid, other=0.0)
-        g = load_g(g_ptr, scalar_at, valid, HAS_G)
-        beta = tl.load(beta_ptr + scalar_at, mask=valid, other=0.0).to(tl.float32)
-        T_inv = tl.load(T_inv_ptr + scalar_at[:, None] * C + i, mask=valid[:, None], other=0.0)
-
-        # decays: from the chunk's start, between tokens, to the chunk's end
-        gamma = tl.exp(tl.cumsum(g))
-        Gamma = decay_mask(g, r, i)
-        to_end = tl.exp(tl.sum(tl.where(r > i, g[:, None], 0.0), axis=0))
-        gamma_C = tl.exp(tl.sum(g))
-
-        # eq-gdn-chunk-delta; the solve stays in float32, where 16-bit factors would cost most
-        S_in = St.to(dtype)
-        read = gamma[:, None] * tl.dot(k, S_in, input_precision=PRECISION)
-        residual = beta[:, None] * (v.to(tl.float32) - read)
-        delta = tl.dot(T_inv, residual, input_precision=PRECISION)
-
-        # eq-gdn-chunk-output
-        q = tl.load(q_ptr + qk_at, mask=qk_valid, other=0.0)
-        scores = scale * Gamma * tl.dot(q, tl.trans(k), input_precision=PRECISION)
-        o = scale * gamma[:, None] * tl.dot(q, S_in, input_precision=PRECISION)
-        o += tl.dot(scores.to(dtype), delta.to(dtype), input_precision=PRECISION)
-        tl.store(o_ptr + v_at, o.to(dtype), mask=v_valid)
-
-        # eq-gdn-chunk-state, the decay to the end laid on delta instead of on K
-        carried = (to_end[:, None] * delta).to(dtype)
-        St = gamma_C * St + tl.dot(tl.trans(k), carried, input_precision=PRECISION)
-
-    tl.store(S_last_ptr + St_at, St, mask=St_valid)
+    full = (end - begin) // C
+    for j in tl.range(0, full, num_stages=STAGES):
+        at = begin + j * C
+        S = scan_one_chunk(
+            S, q_ptr + (at * H + h) * K, k_ptr + (at * H + h) * K,
+            v_ptr + (at * HV + hv) * V + first_v, c_ptr + hv * total + at,
+            UT_ptr + (hv * total + at) * C, o_ptr + (at * HV + hv) * V + first_v,
+            scale, C, V - first_v, H, HV, K, V, C, BK, BV, True, PRECISION,
+        )  # fmt: skip
+    at = begin + full * C
+    if at < end:
+        S = scan_one_chunk(
+            S, q_ptr + (at * H + h) * K, k_ptr + (at * H + h) * K,
+            v_ptr + (at * HV + hv) * V + first_v, c_ptr + hv * total + at,
+            UT_ptr + (hv * total + at) * C, o_ptr + (at * HV + hv) * V + first_v,
+            scale, (end - at).to(tl.int32), V - first_v,
+            H, HV, K, V, C, BK, BV, False, PRECISION,
+        )  # fmt: skip
+    tl.store(S_last_ptr + S_at, S, mask=S_valid)

@@ -1,4 +1,4 @@
-"""The forward pass on the GPU: two launches, and the rule that picks their tiles.
+"""The forward pass on the GPU: two launches, and the rules that pick kernel and tiles.
 
 Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 """
@@ -8,8 +8,8 @@ from contextlib import nullcontext
 import torch
 import triton
 
-from .chunk_inverse import chunk_inverse_kernel
 from .chunk_scan import chunk_scan_kernel
+from .ut_transform import ut_transform_kernel
 
 MAX_HEAD_DIM = 256
 CHUNK_SIZES = (16, 32, 64)
@@ -34,51 +34,78 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
     Returns
     -------
     o : [B, T, HV, V], in v's dtype
-    final_state : [N, HV, V, K] float32
+    final_state : [N, HV, V, K] float32; in memory as `initial_state` is, or else [N, HV, K, V]
     """
     q, k, v, beta = (x.contiguous() for x in (q, k, v, beta))
-    g, initial_state, cu_seqlens = (
-        None if x is None else x.contiguous() for x in (g, initial_state, cu_seqlens)
-    )
+    g, cu_seqlens = (None if x is None else x.contiguous() for x in (g, cu_seqlens))
     B, T, H, K = k.shape
     HV, V = v.shape[2:]
-    N = B if cu_seqlens is None else cu_seqlens.shape[0] - 1
+    packed = cu_seqlens is not None
+    N = cu_seqlens.shape[0] - 1 if packed else B
+
     o = torch.empty_like(v)
-    final_state = v.new_empty((N, HV, V, K), dtype=torch.float32)
+    v_first = initial_state is not None and not initial_state.mT.is_contiguous()
+    if v_first:
+        initial_state = initial_state.contiguous()
+        final_state = v.new_empty((N, HV, V, K), dtype=torch.float32)
+    else:
+        final_state = v.new_empty((N, HV, K, V), dtype=torch.float32).mT
     if N == 0:
         return o, final_state
 
+    exact = v.dtype == torch.float32
     tiles = tile_rule(K, v.dtype, chunk_size)
-    C = tiles["C"]
-    flags = {"HAS_G": g is not None, "PACKED": cu_seqlens is not None}
-    sizes = {"K": K, "C": C, "BK": tiles["BK"]}
-    slots = B * triton.cdiv(T, C) if cu_seqlens is None else T // C + N
+    C, BK, BV = tiles["C"], tiles["BK"], tiles["BV"]
+    c = v.new_empty((HV, B * T), dtype=torch.float64 if exact else torch.float32)
+    UT = v.new_empty((HV, B * T, C), dtype=torch.float32 if exact else torch.float16)
+    slots = T // C + N if packed else B * triton.cdiv(T, C)
+    state = {
+        "S_v": K if v_first else 1,
+        "S_k": 1 if v_first else V,
+        "HAS_S": initial_state is not None,
+    }
 
     with torch.cuda.device(v.device) if v.is_cuda else nullcontext():
-        T_inv = v.new_empty((B, T, HV, C), dtype=torch.float32)
         if slots:
-            chunk_inverse_kernel[slots, HV](
-                k, g, beta, T_inv, cu_seqlens, N, T, H, HV, **sizes, **flags,
-                num_warps=tiles["inverse_warps"], num_stages=1,
+            ut_transform_kernel[slots, H](
+                k, g, beta, c, UT, cu_seqlens, N, T, B * T, H, HV // H, K=K, C=C, BK=BK,
+                HAS_G=g is not None, PACKED=packed, PRECISION="tf32x3" if exact else "tf32",
+                num_warps=tiles["transform_warps"], num_stages=1,
             )  # fmt: skip
-        chunk_scan_kernel[N * HV, triton.cdiv(V, tiles["BV"])](
-            q, k, v, g, beta, T_inv, initial_state, o, final_state, cu_seqlens,
-            scale, T, H, HV, **sizes, V=V, BV=tiles["BV"], HAS_S=initial_state is not None, **flags,
-            PRECISION=dot_precision(v.dtype),
-            num_warps=tiles["scan_warps"], num_stages=1,
-        )  # fmt: skip
+        if slots and runs_on_hopper(v, K, V, C):
+            from .chunk_scan_hopper import BV, chunk_scan_hopper_kernel, tiles_of
+
+            chunk_scan_hopper_kernel[(N * HV * (V // BV.value),)](
+                *tiles_of(q, k, v, UT, o), c, o, initial_state, final_state, cu_seqlens,
+                scale, T, B * T, H, HV, K=K, V=V, **state, PACKED=packed, num_warps=4,
+            )  # fmt: skip
+        else:
+            chunk_scan_kernel[(N * HV * triton.cdiv(V, BV),)](
+                q, k, v, c, UT, initial_state, o, final_state, cu_seqlens,
+                scale, T, B * T, H=H, HV=HV, K=K, V=V, C=C, BK=BK, BV=BV, **state, PACKED=packed,
+                PRECISION=dot_precision(v.dtype), STAGES=tiles["stages"],
+                num_warps=tiles["scan_warps"],
+            )  # fmt: skip
     return o, final_state
+
+
+def runs_on_hopper(v, K, V, C):
+    """Is `chunk_scan_hopper` made for this: compute capability 9.0, 16 bits, heads of 64 or 128?"""
+    return (
+        v.is_cuda and v.element_size() == 2 and K in (64, 128) and V % 64 == 0 and C == 64
+        and torch.cuda.get_device_capability(v.device) == (9, 0)
+    )  # fmt: skip
 
 
 def tile_rule(K, dtype, chunk_size):
     """Tile sizes and warps, a pure function of the shape: no tuning at run time.
 
     `BK` covers the whole key dimension (the smallest tile a tensor core takes is 16 wide), and a
-    program keeps `[BK, BV]` of the state in registers. `BV` is 64 for 16-bit inputs, whatever
-    V is: with narrower tiles Triton 3.6 miscompiles the tf32 product with the inverse on Hopper
-    (kernels/bench/NOTES.md). Float32 operands take twice the room and three products each. The
-    chunk `C` is what was asked for, except that float32 heads of more than 128 dimensions fit
-    only 32 tokens at a time; the result does not depend on it.
+    program of the scan keeps `[BV, BK]` of the state in registers. Float32 operands take twice the
+    room and three products each, so they get narrower slices and no tiles loaded ahead. One warp
+    solves a chunk's triangular system with the fewest barriers, where its tiles fit. The chunk
+    `C` is what was asked for, except that float32 heads of more than 128 dimensions fit only 32
+    tokens at a time; the result does not depend on it.
     """
     exact = dtype == torch.float32
     BK = max(16, triton.next_power_of_2(K))
@@ -86,8 +113,9 @@ def tile_rule(K, dtype, chunk_size):
         "BK": BK,
         "BV": 16 if exact else 64,
         "C": min(chunk_size, 32) if exact and BK > 128 else chunk_size,
-        "inverse_warps": 4,
-        "scan_warps": 4 if exact or BK <= 64 else 8,
+        "transform_warps": 4 if exact or BK > 128 else 1,
+        "scan_warps": 4 if exact or BK <= 128 else 8,
+        "stages": 1 if exact else 2,
     }
 
 
@@ -95,8 +123,7 @@ def dot_precision(dtype):
     """How float32 operands meet the tensor cores in the scan; PyTorch's own setting decides.
 
     For float32 inputs `torch.get_float32_matmul_precision()`: "highest" (PyTorch's default) asks
-    for float32 accuracy, here three tf32 products a dot; anything else allows one. With 16-bit
-    inputs only the inverse is float32, and one tf32 product is finer than the inputs.
+    for float32 accuracy, here three tf32 products a dot; anything else allows one.
     """
     exact = dtype == torch.float32 and torch.get_float32_matmul_precision() == "highest"
     return "tf32x3" if exact else "tf32"

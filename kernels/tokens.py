@@ -1,4 +1,4 @@
-"""Which tokens a program works on, and the decays between them. Shared by every kernel.
+"""Which tokens a program works on, and how it loads them. Shared by every kernel.
 
 Tokens of all sequences lie in one long row, `[B * T]` or packed by `cu_seqlens`. A chunk never
 crosses a sequence, so the last chunk of each sequence may be short; its missing tokens are read
@@ -47,21 +47,12 @@ def chunk_bounds(cu_seqlens_ptr, slot, N, T, C: tl.constexpr, PACKED: tl.constex
 
 
 @triton.jit
-def load_g(g_ptr, offsets, valid, HAS_G: tl.constexpr):
-    """The log-decays of a chunk, `[C]`; zeros (no decay) where there are none."""
-    if HAS_G:
-        g = tl.load(g_ptr + offsets, mask=valid, other=0.0).to(tl.float32)
-    else:
-        g = tl.zeros(offsets.shape, tl.float32)
-    return g
+def load_rows(ptr, rows, stride, left, columns, width: tl.constexpr):
+    """The rows `rows` (any shape) of a matrix, `columns` as a last axis; beyond them zeros.
 
-
-@triton.jit
-def decay_mask(g, r, i):
-    """`Gamma`, `[C, C]` (eq-decay-mask); `r` is a column and `i` a row of token numbers.
-
-    Each entry sums its own stretch of g, as `gdn_ref.chunking.decay` does: nothing to divide,
-    nothing to subtract, and the mask is in the exponent.
+    `stride` is the distance between rows; rows from `left` on and columns from `width` on are
+    missing.
     """
-    stretch = tl.cumsum(tl.where(r > i, g[:, None], 0.0), axis=0)
-    return tl.exp(tl.where(r >= i, stretch, float("-inf")))
+    at = tl.expand_dims(rows, -1) * stride + columns
+    valid = tl.expand_dims(rows < left, -1) & (columns < width)
+    return tl.load(ptr + at, mask=valid, other=0.0)

@@ -14,61 +14,88 @@ import torch
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon._runtime import GluonASTSource
 
-from gdn_ref.kernels.chunk_inverse import chunk_inverse_kernel
 from gdn_ref.kernels.chunk_scan import chunk_scan_kernel
+from gdn_ref.kernels.chunk_scan_hopper import BV, C, chunk_scan_hopper_kernel
 from gdn_ref.kernels.forward import dot_precision, tile_rule
+from gdn_ref.kernels.ut_transform import ut_transform_kernel
 
-POINTER = {torch.float32: "*fp32", torch.float16: "*fp16", torch.bfloat16: "*bf16"}
+NAME = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
 CASES = [  # K, V, dtype: every tile that the rule gives, and a head dimension that fills none
     *((D, D, dtype) for D in (64, 128, 256) for dtype in (torch.bfloat16, torch.float32)),
     (100, 60, torch.float16),
 ]
+STATE = {"S_v": 1, "S_k": 64, "HAS_S": True, "PACKED": True}
 
 
 def configurations():
-    """`(name, kernel, signature, constants, warps)` of every shipped tile."""
+    """`(name, kernel, signature, constants, options)` of every shipped tile, for any GPU."""
     for K, V, dtype in CASES:
-        pointer = POINTER[dtype]
+        exact = dtype == torch.float32
+        vectors, solved = f"*{NAME[dtype]}", "*fp32" if exact else "*fp16"
         tiles = tile_rule(K, dtype, 64)
-        flags = {"HAS_G": True, "PACKED": True}
         sizes = {"K": K, "C": tiles["C"], "BK": tiles["BK"]}
-        inverse = {
-            "k_ptr": pointer, "g_ptr": "*fp32", "beta_ptr": "*fp32", "T_inv_ptr": "*fp32",
-            "cu_seqlens_ptr": "*i64", "N": "i32", "T": "i32",
-            "H": "i32", "HV": "i32",
+        transform = {
+            "k_ptr": vectors, "g_ptr": "*fp32", "beta_ptr": "*fp32",
+            "c_ptr": "*fp64" if exact else "*fp32", "UT_ptr": solved, "cu_seqlens_ptr": "*i64",
+            "N": "i32", "T": "i32", "total": "i32", "H": "i32", "group": "i32",
         }  # fmt: skip
         scan = {
-            "q_ptr": pointer, "k_ptr": pointer, "v_ptr": pointer, "g_ptr": "*fp32",
-            "beta_ptr": "*fp32", "T_inv_ptr": "*fp32", "S_first_ptr": "*fp32",
-            "o_ptr": pointer, "S_last_ptr": "*fp32", "cu_seqlens_ptr": "*i64",
-            "scale": "fp32", "T": "i32", "H": "i32", "HV": "i32",
+            "q_ptr": vectors, "k_ptr": vectors, "v_ptr": vectors, "c_ptr": transform["c_ptr"],
+            "UT_ptr": solved, "S_first_ptr": "*fp32", "o_ptr": vectors, "S_last_ptr": "*fp32",
+            "cu_seqlens_ptr": "*i64", "scale": "fp32", "T": "i32", "total": "i32",
         }  # fmt: skip
         case = f"K={K} V={V} {str(dtype).removeprefix('torch.')}"
-        constants = {**sizes, **flags}
-        yield f"inverse {case}", chunk_inverse_kernel, inverse, constants, tiles["inverse_warps"]
-        constants = {**constants, "V": V, "BV": tiles["BV"], "HAS_S": True}
-        constants["PRECISION"] = dot_precision(dtype)
-        yield f"scan {case}", chunk_scan_kernel, scan, constants, tiles["scan_warps"]
+        constants = {**sizes, "HAS_G": True, "PACKED": True}
+        constants["PRECISION"] = "tf32x3" if exact else "tf32"
+        options = {"num_warps": tiles["transform_warps"], "num_stages": 1}
+        yield f"transform {case}", ut_transform_kernel, transform, constants, options
+        constants = {**sizes, **STATE, "H": 4, "HV": 8, "V": V, "BV": tiles["BV"]}
+        constants |= {"PRECISION": dot_precision(dtype), "STAGES": tiles["stages"]}
+        yield f"scan {case}", chunk_scan_kernel, scan, constants, {"num_warps": tiles["scan_warps"]}
 
 
-def compile_for(capability, kernel, signature, constants, warps):
+def hopper_configurations():
+    """The same for the kernel that only Hopper runs."""
+    for K in (64, 128):
+        for dtype in (gl.float16, gl.bfloat16):
+            c, bv = C.value, BV.value
+            tokens = {"q": K, "k": K, "v": bv, "o": bv}
+            signature = {name: descriptor([c, size], dtype) for name, size in tokens.items()}
+            signature |= {
+                "UT": descriptor([c, c], gl.float16), "c_ptr": "*fp32", "o_ptr": f"*{dtype.name}",
+                "S_first_ptr": "*fp32", "S_last_ptr": "*fp32", "cu_seqlens_ptr": "*i64",
+                "scale": "fp32", "T": "i32", "total": "i32", "H": "i32", "HV": "i32",
+            }  # fmt: skip
+            constants = {"K": K, "V": 128, **STATE}
+            name = f"hopper scan K={K} V=128 {dtype.name}"
+            yield name, chunk_scan_hopper_kernel, signature, constants, {"num_warps": 4}
+
+
+def descriptor(shape, dtype):
+    layout = gl.NVMMASharedLayout.get_default_for(shape, dtype)
+    return f"tensordesc<{dtype.name}{shape},{layout!r}>"
+
+
+def compile_for(capability, kernel, signature, constants, options):
     """Registers, spilled bytes and shared memory of one kernel on one architecture."""
-    source = ASTSource(
-        kernel,
-        {**signature, **dict.fromkeys(constants, "constexpr")},
-        {(kernel.arg_names.index(name),): value for name, value in constants.items()},
-        # what the launcher finds out at run time: PyTorch's memory is 16-byte aligned
-        {
-            (kernel.arg_names.index(name),): [["tt.divisibility", 16]]
-            for name, kind in signature.items()
-            if kind.startswith("*")
-        },
-    )
+    source = GluonASTSource if kernel is chunk_scan_hopper_kernel else ASTSource
     compiled = triton.compile(
-        source,
+        source(
+            kernel,
+            {**signature, **dict.fromkeys(constants, "constexpr")},
+            {(kernel.arg_names.index(name),): value for name, value in constants.items()},
+            # what the launcher finds out at run time: PyTorch's memory is 16-byte aligned
+            {
+                (kernel.arg_names.index(name),): [["tt.divisibility", 16]]
+                for name, kind in signature.items()
+                if kind.startswith("*")
+            },
+        ),
         target=GPUTarget("cuda", capability, 32),
-        options={"num_warps": warps, "num_stages": 1},
+        options=options,
     )
     tool = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
     with tempfile.NamedTemporaryFile(suffix=".cubin") as cubin:
@@ -86,9 +113,10 @@ def compile_for(capability, kernel, signature, constants, warps):
 
 
 if __name__ == "__main__":
-    report = {
-        f"sm_{capability} {name}": compile_for(capability, *rest)
-        for capability in map(int, sys.argv[1:])
-        for name, *rest in configurations()
-    }
+    report = {}
+    for capability in map(int, sys.argv[1:]):
+        cases = list(configurations())
+        cases += hopper_configurations() if capability == 90 else []
+        for name, *rest in cases:
+            report[f"sm_{capability} {name}"] = compile_for(capability, *rest)
     json.dump(report, sys.stdout, indent=1)

@@ -13,8 +13,9 @@ pytestmark = pytest.mark.interpreter
 
 SHARED_BYTES = {80: 166912, 90: 232448, 100: 232448}  # the most one block may have
 TENSOR_MEMORY_COLUMNS = 512
-# float32 operands take three tf32 products each, and spill; the 16-bit kernels hardly do
-SPILLED_BYTES = {80: 5000, 90: 600, 100: 400}
+# float32 operands take three tf32 products each, and spill; the 16-bit kernels hardly do, and
+# the kernel made for Hopper not at all
+SPILLED_BYTES = {80: 700, 90: 400, 100: 400}
 
 
 @pytest.fixture(scope="module", params=SHARED_BYTES)
@@ -32,7 +33,7 @@ def report(request):
 
 def test_every_kernel_fits_its_architecture(report):
     capability, kernels = report
-    assert len(kernels) == 14
+    assert len(kernels) == (18 if capability == 90 else 14)
     for name, used in kernels.items():
         assert used["shared_bytes"] <= SHARED_BYTES[capability], name
         assert used["tensor_memory_columns"] <= TENSOR_MEMORY_COLUMNS, name
@@ -43,4 +44,5 @@ def test_the_16_bit_kernels_hardly_spill(report):
     capability, kernels = report
     for name, used in kernels.items():
         if "float32" not in name:
-            assert used["spilled_bytes"] <= SPILLED_BYTES[capability], name
+            most = 0 if "hopper" in name else SPILLED_BYTES[capability]
+            assert used["spilled_bytes"] <= most, name

@@ -8,10 +8,11 @@ import torch
 from tolerances import KERNEL_FLOAT32, assert_close
 
 from gdn_ref import wy
-from gdn_ref.chunking import decay, transpose
-from gdn_ref.kernels.chunk_inverse import chunk_inverse_kernel
+from gdn_ref.chunking import decay
+from gdn_ref.gated_delta_rule import chunk
 from gdn_ref.kernels.chunk_scan import chunk_scan_kernel
 from gdn_ref.kernels.tokens import chunk_bounds
+from gdn_ref.kernels.ut_transform import ut_transform_kernel
 from gdn_ref.proofs.data import hard_inputs
 
 triton = pytest.importorskip("triton")
@@ -28,51 +29,68 @@ def one_chunk(C, d_k, d_v, reset_at=None):
     return q, k, v, g, beta, S
 
 
+def transform(k, g, beta, C):
+    """What the kernel makes of one chunk: c, and `(I + A)^-1 diag(beta)`; poisoned before."""
+    c, UT = torch.full((1, C), math.nan, dtype=torch.float64), torch.full((1, C, C), math.nan)
+    ut_transform_kernel[1, 1](
+        k.float(), None if g is None else g.float(), beta.float(), c, UT, None,
+        1, C, C, 1, 1, K=k.shape[1], C=C, BK=16, HAS_G=g is not None, PACKED=False,
+        PRECISION="tf32x3",
+    )  # fmt: skip
+    return c[0], UT[0]
+
+
 @pytest.mark.parametrize("C", [16, 32, 64])
 @pytest.mark.parametrize("reset_at", [None, 5])
-def test_the_inverse_is_the_solve_of_the_identity(C, reset_at):
+def test_the_transform_is_the_solve_of_diag_beta(C, reset_at):
     _, k, _, g, beta, _ = one_chunk(C, 12, 7, reset_at)
-    T_inv = torch.full((C, 1, C), math.nan)
-    chunk_inverse_kernel[1, 1](
-        k.float(), g.float(), beta.float(), T_inv, None, 1, C, 1, 1,
-        K=12, C=C, BK=16, HAS_G=True, PACKED=False,
-    )  # fmt: skip
-    A = wy.interaction(k, beta, decay(g)[1])
-    assert_close(T_inv[:, 0], wy.solve(A, torch.eye(C, dtype=torch.float64)), KERNEL_FLOAT32)
+    c, UT = transform(k, g, beta, C)
+    gamma, Gamma = decay(g)
+    assert_close(torch.exp2(c), gamma, KERNEL_FLOAT32)
+    A = wy.interaction(k, beta, Gamma)
+    assert_close(UT, wy.solve(A, torch.diag(beta)), KERNEL_FLOAT32)
+
+
+def test_strong_decays_leave_the_weak_ones_exact():
+    # c falls to thousands here; differences of float32 sums would lose the small stretches
+    C = 64
+    _, k, _, g, beta, _ = one_chunk(C, 12, 7)
+    g[:40] = -100.0
+    g[45] = -math.inf
+    _, UT = transform(k, g, beta, C)
+    assert_close(UT, wy.solve(wy.interaction(k, beta, decay(g)[1]), torch.diag(beta)), 1e-6)
 
 
 def test_identical_keys_do_not_break_the_inverse():
-    # powers of A reach 5e17 here, the inverse does not: doubling never forms the powers
+    # powers of A reach 5e17 here, the inverse does not: blocks never form the powers
     C = 64
     k = torch.zeros(C, 16)
     k[:, 0] = 1.0
     beta = torch.ones(C)
-    T_inv = torch.full((C, 1, C), math.nan)
-    chunk_inverse_kernel[1, 1](
-        k, None, beta, T_inv, None, 1, C, 1, 1,
-        K=16, C=C, BK=16, HAS_G=False, PACKED=False,
-    )  # fmt: skip
+    _, UT = transform(k, None, beta, C)
     A = wy.interaction(k.double(), beta.double())
-    assert_close(T_inv[:, 0], wy.solve(A, torch.eye(C, dtype=torch.float64)), KERNEL_FLOAT32)
+    assert_close(UT, wy.solve(A, torch.eye(C, dtype=torch.float64)), KERNEL_FLOAT32)
 
 
-@pytest.mark.parametrize("C, d_k, d_v", [(16, 12, 7), (32, 16, 33), (64, 20, 16)])
-def test_the_scan_is_one_chunk_of_the_reference(C, d_k, d_v):
-    from gdn_ref.gated_delta_rule import chunk
-
-    q, k, v, g, beta, S = one_chunk(C, d_k, d_v, reset_at=None)
+@pytest.mark.parametrize("v_first", [True, False])
+@pytest.mark.parametrize("T, C, d_k, d_v", [(16, 16, 12, 7), (27, 32, 16, 33), (64, 64, 20, 16)])
+def test_the_scan_is_one_chunk_of_the_reference(T, C, d_k, d_v, v_first):
+    q, k, v, g, beta, S = one_chunk(T, d_k, d_v)
     expected_o, expected_S = chunk(S, q, k, v, g, beta)
-    T_inv = wy.solve(wy.interaction(k, beta, decay(g)[1]), torch.eye(C, dtype=torch.float64))
-    o = torch.full((C, d_v), math.nan)
-    S_last = torch.full((d_v, d_k), math.nan)
-    chunk_scan_kernel[1, triton.cdiv(d_v, 16)](
-        *(x.float().contiguous() for x in (q, k, v, g, beta, T_inv, S)), o, S_last, None,
-        1.0, C, 1, 1, K=d_k, V=d_v, C=C, BK=max(16, triton.next_power_of_2(d_k)), BV=16,
-        HAS_G=True, HAS_S=True, PACKED=False, PRECISION="tf32x3",
+    gamma, Gamma = decay(g)
+    UT = torch.zeros(1, T, C)
+    UT[0, :, :T] = wy.solve(wy.interaction(k, beta, Gamma), torch.diag(beta))
+    o = torch.full((T, d_v), math.nan)
+    first = (S if v_first else S.mT).float().contiguous()
+    last = torch.full_like(first, math.nan)
+    chunk_scan_kernel[(triton.cdiv(d_v, 16),)](
+        *(x.float().contiguous() for x in (q, k, v)), torch.log2(gamma), UT, first, o, last, None,
+        1.0, T, T, H=1, HV=1, K=d_k, V=d_v, S_v=d_k if v_first else 1, S_k=1 if v_first else d_v,
+        C=C, BK=max(16, triton.next_power_of_2(d_k)), BV=16, HAS_S=True, PACKED=False,
+        PRECISION="tf32x3", STAGES=1,
     )  # fmt: skip
     assert_close(o, expected_o, KERNEL_FLOAT32)
-    assert_close(S_last, expected_S, KERNEL_FLOAT32)
-    assert transpose(S_last).shape == (d_k, d_v)
+    assert_close(last if v_first else last.mT, expected_S, KERNEL_FLOAT32)
 
 
 @triton.jit
