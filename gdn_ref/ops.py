@@ -144,7 +144,7 @@ def gated_delta_rule(
     if backend == "triton" or (backend == "auto" and v.is_cuda and common != torch.float64):
         chunk_size = 64 if chunk_size is None else chunk_size
         validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size)
-        forward, dtype = TritonForward.apply, common
+        forward, dtype = triton_forward, common
     else:
         forward, dtype = reference.forward, exact
 
@@ -175,6 +175,17 @@ def unit_rows(x):
 def log_decay(g, A_log, dt_bias):
     """The gate: `-exp(A_log) softplus(g + dt_bias)`, at most 0."""
     return -torch.exp(A_log) * softplus(g if dt_bias is None else g + dt_bias)
+
+
+def triton_forward(*arguments):
+    """`TritonForward`, or just its forward pass where no gradient will be asked for."""
+    if torch.is_grad_enabled() and any(
+        isinstance(x, torch.Tensor) and x.requires_grad for x in arguments
+    ):
+        return TritonForward.apply(*arguments)
+    from .kernels.forward import chunk_forward
+
+    return chunk_forward(*arguments)
 
 
 class TritonForward(torch.autograd.Function):

@@ -12,6 +12,8 @@ so. For 16-bit inputs, head dimensions of 64 or 128, and chunks of 64.
 Reference: `gdn_ref.gated_delta_rule.chunk`.
 """
 
+from functools import cache
+
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
@@ -190,7 +192,7 @@ def output_warps(
     tma.store_wait(0)
 
 
-@gluon.jit(do_not_specialize=["T", "total"])
+@gluon.jit(do_not_specialize=["T", "total", "H", "HV"])
 def chunk_scan_hopper_kernel(
     # tensors, and tiles of them
     q, k, v, UT, o, c_ptr, o_ptr, S_first_ptr, S_last_ptr, cu_seqlens_ptr,
@@ -264,18 +266,23 @@ def chunk_scan_hopper_kernel(
 
 def tiles_of(q, k, v, UT, o):
     """Descriptors by which the copy engine finds a chunk's tiles: `[tokens, heads x size]`."""
-    tokens = v.shape[0] * v.shape[1]
-    K, V = k.shape[3], v.shape[3]
+    tokens, K = v.shape[0] * v.shape[1], k.shape[3]
     return (
-        describe(q, tokens, q.shape[2] * K, C.value, K),
-        describe(k, tokens, k.shape[2] * K, C.value, K),
-        describe(v, tokens, v.shape[2] * V, C.value, BV.value),
-        describe(UT, UT.shape[0] * UT.shape[1], C.value, C.value, C.value),
-        describe(o, tokens, v.shape[2] * V, C.value, BV.value),
+        describe(q, tokens, q.shape[2] * K, K),
+        describe(k, tokens, k.shape[2] * K, K),
+        describe(v, tokens, v.shape[2] * v.shape[3], BV.value),
+        describe(UT, UT.shape[0] * UT.shape[1], C.value, C.value),
+        describe(o, tokens, v.shape[2] * v.shape[3], BV.value),
     )
 
 
-def describe(x, rows, columns, block_rows, block_columns):
-    dtype = gl.float16 if x.element_size() == 2 else gl.float32  # only its size counts
-    layout = gl.NVMMASharedLayout.get_default_for([block_rows, block_columns], dtype)
-    return TensorDescriptor(x, [rows, columns], [columns, 1], [block_rows, block_columns], layout)
+def describe(x, rows, columns, tile_columns):
+    """`x` as a matrix, and its tiles of `C` rows."""
+    block = [C.value, tile_columns]
+    return TensorDescriptor(x, [rows, columns], [columns, 1], block, tile_layout(tile_columns))
+
+
+@cache
+def tile_layout(tile_columns):
+    """How a tile of 16-bit numbers lies in shared memory."""
+    return gl.NVMMASharedLayout.get_default_for([C.value, tile_columns], gl.float16)

@@ -9,6 +9,7 @@ import torch
 import triton
 
 from .chunk_scan import chunk_scan_kernel
+from .launch import launch
 from .ut_transform import ut_transform_kernel
 
 MAX_HEAD_DIM = 256
@@ -55,45 +56,58 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
 
     exact = v.dtype == torch.float32
     tiles = tile_rule(K, v.dtype, chunk_size)
-    C, BK, BV = tiles["C"], tiles["BK"], tiles["BV"]
+    C, BV = tiles["C"], tiles["BV"]
     c = v.new_empty((HV, B * T), dtype=torch.float64 if exact else torch.float32)
     UT = v.new_empty((HV, B * T, C), dtype=torch.float32 if exact else torch.float16)
     slots = T // C + N if packed else B * triton.cdiv(T, C)
-    state = {
-        "S_v": K if v_first else 1,
-        "S_k": 1 if v_first else V,
-        "HAS_S": initial_state is not None,
-    }
+    strides = {"S_v": K, "S_k": 1} if v_first else {"S_v": 1, "S_k": V}
+    flags = {"HAS_S": initial_state is not None, "PACKED": packed}
 
-    with torch.cuda.device(v.device) if v.is_cuda else nullcontext():
+    with on_device(v):
         if slots:
-            ut_transform_kernel[slots, H](
-                k, g, beta, c, UT, cu_seqlens, N, T, B * T, H, HV // H, K=K, C=C, BK=BK,
-                HAS_G=g is not None, PACKED=packed, PRECISION="tf32x3" if exact else "tf32",
-                num_warps=tiles["transform_warps"], num_stages=1,
+            constants = {"K": K, "C": C, "BK": tiles["BK"], "HAS_G": g is not None}
+            constants |= {"PACKED": packed, "PRECISION": "tf32x3" if exact else "tf32"}
+            launch(
+                ut_transform_kernel, (slots, H),
+                (k, g, beta, c, UT, cu_seqlens, N, T, B * T, H, HV // H),
+                constants, num_warps=tiles["transform_warps"], num_stages=1,
             )  # fmt: skip
-        if slots and runs_on_hopper(v, K, V, C):
-            from .chunk_scan_hopper import BV, chunk_scan_hopper_kernel, tiles_of
+        if slots and runs_on_hopper(q, k, v, C):
+            from .chunk_scan_hopper import chunk_scan_hopper_kernel, tiles_of
 
-            chunk_scan_hopper_kernel[(N * HV * (V // BV.value),)](
-                *tiles_of(q, k, v, UT, o), c, o, initial_state, final_state, cu_seqlens,
-                scale, T, B * T, H, HV, K=K, V=V, **state, PACKED=packed, num_warps=4,
+            launch(
+                chunk_scan_hopper_kernel, (N * HV * (V // 64),),
+                (*tiles_of(q, k, v, UT, o), c, o, initial_state, final_state, cu_seqlens,
+                 scale, T, B * T, H, HV),
+                {"K": K, "V": V, **strides, **flags}, num_warps=4,
             )  # fmt: skip
         else:
-            chunk_scan_kernel[(N * HV * triton.cdiv(V, BV),)](
-                q, k, v, c, UT, initial_state, o, final_state, cu_seqlens,
-                scale, T, B * T, H=H, HV=HV, K=K, V=V, C=C, BK=BK, BV=BV, **state, PACKED=packed,
-                PRECISION=dot_precision(v.dtype), STAGES=tiles["stages"],
-                num_warps=tiles["scan_warps"],
+            constants = {"H": H, "HV": HV, "K": K, "V": V, **strides, "C": C, "BK": tiles["BK"]}
+            constants |= {"BV": BV, **flags, "PRECISION": dot_precision(v.dtype)}
+            launch(
+                chunk_scan_kernel, (N * HV * triton.cdiv(V, BV),),
+                (q, k, v, c, UT, initial_state, o, final_state, cu_seqlens, scale, T, B * T),
+                {**constants, "STAGES": tiles["stages"]}, num_warps=tiles["scan_warps"],
             )  # fmt: skip
     return o, final_state
 
 
-def runs_on_hopper(v, K, V, C):
-    """Is `chunk_scan_hopper` made for this: compute capability 9.0, 16 bits, heads of 64 or 128?"""
+def on_device(x):
+    """Launches go to the current device: make it that of `x`, if it is another one."""
+    if x.is_cuda and x.device.index != torch.cuda.current_device():
+        return torch.cuda.device(x.device)
+    return nullcontext()
+
+
+def runs_on_hopper(q, k, v, C):
+    """Is `chunk_scan_hopper` made for this: compute capability 9.0, 16 bits, heads of 64 or 128?
+
+    The copy engine reads tiles from addresses that are multiples of 16 bytes only.
+    """
     return (
-        v.is_cuda and v.element_size() == 2 and K in (64, 128) and V % 64 == 0 and C == 64
-        and torch.cuda.get_device_capability(v.device) == (9, 0)
+        v.is_cuda and v.element_size() == 2 and k.shape[3] in (64, 128) and v.shape[3] % 64 == 0
+        and C == 64 and torch.cuda.get_device_capability(v.device) == (9, 0)
+        and not any(x.data_ptr() % 16 for x in (q, k, v))
     )  # fmt: skip
 
 
