@@ -19,6 +19,8 @@ from .tokens import chunk_bounds, load_rows
 LOG2_E = tl.constexpr(1.4426950408889634)
 # 2^-160 is zero in float32: a decay this strong is a reset, and c stays finite
 RESET = tl.constexpr(-160.0)
+# key dimensions that a warp has in its registers at a time
+PART = tl.constexpr(64)
 
 
 @triton.jit
@@ -32,10 +34,14 @@ def overlap(k_ptr, late, early, n: tl.constexpr, stride, left, K: tl.constexpr, 
             PRECISION: tl.constexpr):  # fmt: skip
     """`k_r . k_i` for the n tokens from `late[b]` on and the n from `early[b]` on, `[B, n, n]`."""
     token = tl.arange(0, n)[None, :]
-    dim = tl.arange(0, BK)[None, None, :]
-    k_late = load_rows(k_ptr, late[:, None] + token, stride, left, dim, K)
-    k_early = load_rows(k_ptr, early[:, None] + token, stride, left, dim, K)
-    return tl.dot(k_late, tl.permute(k_early, (0, 2, 1)), input_precision=PRECISION)
+    products = tl.zeros((late.shape[0], n, n), tl.float32)
+    for d in tl.static_range(0, BK, PART):
+        dim = d + tl.arange(0, min(BK, PART))[None, None, :]
+        k_late = load_rows(k_ptr, late[:, None] + token, stride, left, dim, K)
+        k_early = load_rows(k_ptr, early[:, None] + token, stride, left, dim, K)
+        k_early = tl.permute(k_early, (0, 2, 1))
+        products = tl.dot(k_late, k_early, acc=products, input_precision=PRECISION)
+    return products
 
 
 @triton.jit
