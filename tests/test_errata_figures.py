@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from gdn_ref.proofs import ch11_errata, ch11_errata_rule, registry
+from gdn_ref.proofs import ch08_errata, ch11_errata, ch11_errata_rule, registry
 
-MEASURED = ch11_errata.figures() | ch11_errata_rule.figures()
+MEASURED = ch08_errata.figures() | ch11_errata.figures() | ch11_errata_rule.figures()
 TEXTS = {entry.key: entry.consequence for entry in registry.ERRATA}
 
 
