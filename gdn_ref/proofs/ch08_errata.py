@@ -20,14 +20,14 @@ def factors(keys=3):
 
 @erratum(
     "readme-product-order",
-    source="flash-linear-attention, fla/ops/delta_rule/README.md before pull request 595 (its state "
-    "is $d_k \\times d_v$): the product in front of the state",
+    source="flash-linear-attention, fla/ops/delta_rule/README.md before pull request 595 (its "
+    "state is $d_k \\times d_v$): the product in front of the state",
     printed=r"\mathbf{S}^r = \Bigl(\prod_{i=1}^{r}(\mathbf{I} - \beta_i\boldsymbol{k}_i"
     r"\boldsymbol{k}_i^\top)\Bigr)\mathbf{S}^0 + \mathbf{H}^r",
     corrected=r"\mathbf{S}^r = (\mathbf{I} - \beta_r\boldsymbol{k}_r\boldsymbol{k}_r^\top)\cdots"
     r"(\mathbf{I} - \beta_1\boldsymbol{k}_1\boldsymbol{k}_1^\top)\,\mathbf{S}^0 + \mathbf{H}^r",
-    consequence="With the state on the right, the newest factor stands on the left. The proof on the "
-    "page does it so; the product sign, read from left to right as usual, says the opposite. Three "
+    consequence="With the state on the right, the newest factor stands on the left. The proof on "
+    "the page does it so; the product sign, read from left to right, says the opposite. Three "
     "tokens in the wrong order leave a state that is off by 22 %. The page now has the state "
     "on the left.",
     label="eq-wy-product",
@@ -55,10 +55,10 @@ MINUS = {
     r"\mathbf{K}^\top, -1)\bigr)^{-1}\mathrm{diag}(\beta)\mathbf{K}",
     corrected=r"\mathbf{W} = \bigl(\mathbf{I} + \mathrm{tril}(\mathrm{diag}(\beta)\mathbf{K}"
     r"\mathbf{K}^\top, -1)\bigr)^{-1}\mathrm{diag}(\beta)\mathbf{K}",
-    consequence="The recursion of $\\boldsymbol{w}_r$ subtracts what the earlier tokens erased, so the "
-    "sum moves to the left side with a plus. With a minus every correction is added: the outputs "
-    "are off by 42 % on random unit keys, and by a factor of $10^{18}$ on keys of cosine about 0.5, "
-    "where the corrections of 64 tokens pile up.",
+    consequence="The recursion of $\\boldsymbol{w}_r$ subtracts what the earlier tokens erased, so "
+    "the sum moves to the left side with a plus. With a minus every correction is added: the "
+    "outputs are off by 42 % on random unit keys, and by a factor of $10^{18}$ on keys of cosine "
+    "about 0.5, where the corrections of 64 tokens pile up.",
     label="eq-wy-w",
     method="float64",
 )
