@@ -73,14 +73,11 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
                 constants, num_warps=tiles["transform_warps"], num_stages=1,
             )  # fmt: skip
         if slots and runs_on_hopper(q, k, v, C):
-            from .chunk_scan_hopper import chunk_scan_hopper_kernel, tiles_of
+            from . import on_hopper
 
-            launch(
-                chunk_scan_hopper_kernel, (N * HV * (V // 64),),
-                (*tiles_of(q, k, v, UT, o), c, o, initial_state, final_state, cu_seqlens,
-                 scale, T, B * T, H, HV),
-                {"K": K, "V": V, **strides, **flags}, num_warps=4,
-            )  # fmt: skip
+            on_hopper.scan(
+                q, k, v, c, UT, o, initial_state, final_state, cu_seqlens, scale, strides, flags
+            )
         else:
             constants = {"H": H, "HV": HV, "K": K, "V": V, **strides, "C": C, "BK": tiles["BK"]}
             constants |= {"BV": BV, **flags, "PRECISION": dot_precision(v.dtype)}

@@ -18,8 +18,11 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon._runtime import GluonASTSource
 
 from gdn_ref.kernels.chunk_scan import chunk_scan_kernel
-from gdn_ref.kernels.chunk_scan_hopper import BV, C, chunk_scan_hopper_kernel
+from gdn_ref.kernels.chunk_scan_hopper import chunk_scan_hopper_kernel
 from gdn_ref.kernels.forward import dot_precision, tile_rule
+from gdn_ref.kernels.hopper import BV, C
+from gdn_ref.kernels.on_hopper import JOINED_ROWS
+from gdn_ref.kernels.segments import join_segments_kernel, segment_maps_kernel
 from gdn_ref.kernels.ut_transform import ut_transform_kernel
 
 NAME = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
@@ -58,20 +61,28 @@ def configurations():
 
 
 def hopper_configurations():
-    """The same for the kernel that only Hopper runs."""
+    """The same for the kernels that only Hopper runs."""
+    c, bv = C.value, BV.value
+    sizes = dict.fromkeys(["N", "T", "total", "length", "H", "HV"], "i32")
     for K in (64, 128):
         for dtype in (gl.float16, gl.bfloat16):
-            c, bv = C.value, BV.value
             tokens = {"q": K, "k": K, "v": bv, "o": bv}
             signature = {name: descriptor([c, size], dtype) for name, size in tokens.items()}
             signature |= {
                 "UT": descriptor([c, c], gl.float16), "c_ptr": "*fp32", "o_ptr": f"*{dtype.name}",
                 "S_first_ptr": "*fp32", "S_last_ptr": "*fp32", "cu_seqlens_ptr": "*i64",
-                "scale": "fp32", "T": "i32", "total": "i32", "H": "i32", "HV": "i32",
+                "maps_ptr": "*fp32", "starts_ptr": "*fp32", "scale": "fp32", **sizes,
             }  # fmt: skip
+            case = f"K={K} V=128 {dtype.name}"
             constants = {"K": K, "V": 128, **STATE}
-            name = f"hopper scan K={K} V=128 {dtype.name}"
-            yield name, chunk_scan_hopper_kernel, signature, constants, {"num_warps": 4}
+            for segmented in (False, True):
+                name = f"hopper scan {case}" + ", segments" * segmented
+                flags = {**constants, "SEGMENTED": segmented}
+                yield name, chunk_scan_hopper_kernel, signature, flags, {"num_warps": 4}
+            options = {"num_warps": 4, "maxnreg": 128}
+            yield f"hopper maps {case}", segment_maps_kernel, signature, constants, options
+        constants = {**constants, "ROWS": JOINED_ROWS}
+        yield f"joining K={K}", join_segments_kernel, signature, constants, {"num_warps": 4}
 
 
 def descriptor(shape, dtype):
@@ -81,7 +92,8 @@ def descriptor(shape, dtype):
 
 def compile_for(capability, kernel, signature, constants, options):
     """Registers, spilled bytes and shared memory of one kernel on one architecture."""
-    source = GluonASTSource if kernel is chunk_scan_hopper_kernel else ASTSource
+    source = GluonASTSource if kernel.is_gluon() else ASTSource
+    signature = {name: signature[name] for name in kernel.arg_names if name in signature}
     compiled = triton.compile(
         source(
             kernel,

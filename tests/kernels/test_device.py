@@ -8,10 +8,12 @@ from tolerances import (
     KERNEL_FLOAT32,
     KERNEL_TF32,
     assert_close,
+    relative_error,
 )
 
 from gdn_ref import chunk_gated_delta_rule
 from gdn_ref.kernels import forward as kernels
+from gdn_ref.kernels import on_hopper
 from gdn_ref.proofs.data import hard_inputs
 
 pytestmark = pytest.mark.gpu
@@ -81,6 +83,27 @@ def test_hopper_and_the_portable_scan_agree(monkeypatch):
     portable = chunk_gated_delta_rule(**inputs, output_final_state=True)
     for x, other in zip(found, portable, strict=True):
         assert_close(x.double().cpu(), other.double().cpu(), KERNEL_BFLOAT16)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("K, V", [(64, 128), (128, 64)])
+def test_segments_of_a_long_sequence(monkeypatch, K, V, packed):
+    # decays close to one: what an early segment leaves must reach the last
+    inputs = arguments(B=1, T=3000, H=1, HV=2, K=K, V=V)
+    inputs["g"] = inputs["g"] / 500
+    options = {}
+    if packed:
+        S = inputs["initial_state"]
+        inputs["initial_state"] = S.expand(4, *S.shape[1:]).contiguous()
+        options["cu_seqlens"] = torch.tensor([0, 0, 1700, 1731, 3000], device="cuda")
+    errors = {}
+    for length in (None, 512):
+        monkeypatch.setattr(on_hopper, "segment_length", lambda *shape, length=length: length)
+        found, expected = both(inputs, **options)
+        pairs = zip(found, expected, strict=True)
+        errors[length] = [relative_error(x.double().cpu(), exact.cpu()) for x, exact in pairs]
+    for whole, segments in zip(*errors.values(), strict=True):
+        assert segments <= 1.2 * whole <= 6e-3
 
 
 @pytest.mark.parametrize("K, V", [(64, 64), (128, 128), (100, 60)])

@@ -7,10 +7,11 @@ import pytest
 import torch
 from tolerances import KERNEL_FLOAT32, assert_close
 
-from gdn_ref import wy
+from gdn_ref import affine, wy
 from gdn_ref.chunking import decay
 from gdn_ref.gated_delta_rule import chunk
 from gdn_ref.kernels.chunk_scan import chunk_scan_kernel
+from gdn_ref.kernels.segments import join_segments_kernel
 from gdn_ref.kernels.tokens import chunk_bounds
 from gdn_ref.kernels.ut_transform import ut_transform_kernel
 from gdn_ref.proofs.data import hard_inputs
@@ -91,6 +92,38 @@ def test_the_scan_is_one_chunk_of_the_reference(T, C, d_k, d_v, v_first):
     )  # fmt: skip
     assert_close(o, expected_o, KERNEL_FLOAT32)
     assert_close(last if v_first else last.mT, expected_S, KERNEL_FLOAT32)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("v_first", [True, False])
+def test_segments_are_joined_as_maps_compose(packed, v_first):
+    # two heads; sequences of 3, 0 and 1 segments of 16 tokens, or two sequences of 2
+    K, V, HV, length, counts = 16, 32, 2, 16, [3, 0, 1] if packed else [2, 2]
+    rng = np.random.default_rng(0)
+    lengths = [16 * n - 3 if n else 0 for n in counts] if packed else [25, 25]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    slots = [b // length + n for n, b in enumerate(ends[:-1])] if packed else [0, 2]
+    total = ends[-1] // length + len(counts) if packed else 4
+    F, G = rng.normal(size=(total, HV, K, K)) / 4, rng.normal(size=(total, HV, V, K))
+    S = torch.from_numpy(rng.normal(size=(len(counts), HV, V, K))).float()
+    both = torch.from_numpy(np.concatenate([G, F], axis=2)).float()
+    starts = torch.full((int(total), HV, V, K), math.nan)
+    first = S if v_first else S.mT.contiguous()
+    join_segments_kernel[len(counts) * HV, V // 16](
+        both, first, starts, torch.from_numpy(ends) if packed else None, 25, length, HV,
+        K=K, V=V, S_v=K if v_first else 1, S_k=1 if v_first else V, ROWS=16,
+        HAS_S=True, PACKED=packed,
+    )  # fmt: skip
+    for n, (slot, count) in enumerate(zip(slots, counts, strict=True)):
+        for h in range(HV):
+            assert_close(starts[slot, h], S[n, h], KERNEL_FLOAT32)
+            if count > 1:  # the first segment's G holds where its state ends
+                assert_close(starts[slot + 1, h], G[slot, h], KERNEL_FLOAT32)
+            if count > 2:
+                both = affine.compose(
+                    (0 * F[slot, h], G[slot, h]), (F[slot + 1, h], G[slot + 1, h])
+                )
+                assert_close(starts[slot + 2, h], both[1], KERNEL_FLOAT32)
 
 
 @triton.jit

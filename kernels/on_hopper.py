@@ -1,0 +1,66 @@
+"""The launches of the scan on Hopper, and the rule that cuts long sequences into segments.
+
+Reference: `gdn_ref.gated_delta_rule.chunkwise`.
+"""
+
+import torch
+import triton
+
+from .chunk_scan_hopper import chunk_scan_hopper_kernel
+from .hopper import BV, C, tiles_of
+from .launch import launch
+from .segments import join_segments_kernel, segment_maps_kernel
+
+JOINED_ROWS = 16  # rows of the state that one program carries from segment to segment
+
+
+def scan(q, k, v, c, UT, o, initial_state, final_state, cu_seqlens, scale, strides, flags):
+    """Outputs into `o`, final states into `final_state`; arguments as in `chunk_forward`."""
+    B, T, H, K = k.shape
+    HV, V = v.shape[2:]
+    N = final_state.shape[0]
+    sizes = (N, T, B * T)
+    tiles = tiles_of(q, k, v, UT, o)
+    slices = V // BV.value
+    length = segment_length(B * T / N, N * HV * slices, v.device)
+    segmented = length is not None
+    slots, states = N, initial_state
+    if segmented:
+        slots = T // length + N if flags["PACKED"] else N * triton.cdiv(T, length)
+        maps = v.new_empty((slots, HV, V + K, K), dtype=torch.float32)
+        states = v.new_empty((slots, HV, V, K), dtype=torch.float32)
+        shared = {"K": K, "V": V, **strides}
+        launch(
+            segment_maps_kernel, (slots * HV * (slices + K // BV.value),),
+            (*tiles[1:4], c, initial_state, maps, cu_seqlens, *sizes, length, H, HV),
+            {**shared, **flags}, num_warps=4, maxnreg=128,
+        )  # fmt: skip
+        launch(
+            join_segments_kernel, (N * HV, V // JOINED_ROWS),
+            (maps, initial_state, states, cu_seqlens, T, length, HV),
+            {**shared, "ROWS": JOINED_ROWS, **flags}, num_warps=4,
+        )  # fmt: skip
+    launch(
+        chunk_scan_hopper_kernel, (slots * HV * slices,),
+        (*tiles, c, o, states, final_state, cu_seqlens, scale, *sizes, length or 0, H, HV),
+        {"K": K, "V": V, **strides, "HAS_S": segmented or flags["HAS_S"],
+         "PACKED": flags["PACKED"], "SEGMENTED": segmented},
+        num_warps=4,
+    )  # fmt: skip
+
+
+def segment_length(tokens, programs, device):
+    """Tokens a segment, or None: sequences of about `tokens` each, `programs` without segments.
+
+    As many segments as keep every multiprocessor at work, of at least 8 chunks. Measured in chunks
+    of the whole scan, the state alone takes 0.7, so n chunks in segments of m take m + 0.7 m, and
+    8 more for the two other launches; a segment's F runs beside its G.
+    """
+    chunks = triton.cdiv(int(tokens), C.value)
+    count = max(multiprocessors(device) // programs, 1)
+    segment = max(triton.cdiv(chunks, count), 8)
+    return segment * C.value if chunks > 1.7 * segment + 8 else None
+
+
+def multiprocessors(device):
+    return torch.cuda.get_device_properties(device).multi_processor_count
