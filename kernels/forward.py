@@ -4,12 +4,13 @@ Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 """
 
 from contextlib import nullcontext
+from functools import cache
 
 import torch
 import triton
 
 from .chunk_scan import chunk_scan_kernel
-from .launch import launch
+from .launch import kinds, launch
 from .ut_transform import ut_transform_kernel
 
 MAX_HEAD_DIM = 256
@@ -63,6 +64,7 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
     strides = {"S_v": K, "S_k": 1} if v_first else {"S_v": 1, "S_k": V}
     flags = {"HAS_S": initial_state is not None, "PACKED": packed}
 
+    known = kinds(B * T, v, q, k, g, beta, initial_state, cu_seqlens)
     with on_device(v):
         if slots:
             constants = {"K": K, "C": C, "BK": tiles["BK"], "HAS_G": g is not None}
@@ -70,21 +72,22 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
             launch(
                 ut_transform_kernel, (slots, H),
                 (k, g, beta, c, UT, cu_seqlens, N, T, B * T, H, HV // H),
-                constants, num_warps=tiles["transform_warps"], num_stages=1,
+                constants, known, num_warps=tiles["transform_warps"], num_stages=1,
             )  # fmt: skip
         if slots and runs_on_hopper(q, k, v, C):
             from . import on_hopper
 
             on_hopper.scan(
-                q, k, v, c, UT, o, initial_state, final_state, cu_seqlens, scale, strides, flags
-            )
+                q, k, v, c, UT, o, initial_state, final_state, cu_seqlens, scale,
+                strides, flags, known,
+            )  # fmt: skip
         else:
             constants = {"H": H, "HV": HV, "K": K, "V": V, **strides, "C": C, "BK": tiles["BK"]}
             constants |= {"BV": BV, **flags, "PRECISION": dot_precision(v.dtype)}
             launch(
                 chunk_scan_kernel, (N * HV * triton.cdiv(V, BV),),
                 (q, k, v, c, UT, initial_state, o, final_state, cu_seqlens, scale, T, B * T),
-                {**constants, "STAGES": tiles["stages"]}, num_warps=tiles["scan_warps"],
+                {**constants, "STAGES": tiles["stages"]}, known, num_warps=tiles["scan_warps"],
             )  # fmt: skip
     return o, final_state
 
@@ -103,9 +106,12 @@ def runs_on_hopper(q, k, v, C):
     """
     return (
         v.is_cuda and v.element_size() == 2 and k.shape[3] in (64, 128) and v.shape[3] % 64 == 0
-        and C == 64 and torch.cuda.get_device_capability(v.device) == (9, 0)
+        and C == 64 and capability(v.device) == (9, 0)
         and not any(x.data_ptr() % 16 for x in (q, k, v))
     )  # fmt: skip
+
+
+capability = cache(torch.cuda.get_device_capability)
 
 
 def tile_rule(K, dtype, chunk_size):

@@ -5,14 +5,15 @@ small kernels themselves. The answer depends on little: types, alignment, the co
 it compiled is kept under that key, and the next call with the same key goes straight to the driver.
 """
 
-import torch
-
 _compiled = {}
 
 
-def launch(kernel, grid, arguments, constants, **options):
-    """Run `kernel` on a grid of up to three sizes; `constants` in the order of its signature."""
-    kinds = tuple(map(kind, arguments))
+def launch(kernel, grid, arguments, constants, kinds, **options):
+    """Run `kernel` on a grid of up to three sizes.
+
+    `constants` come in the order of the kernel's signature; `kinds` is whatever else Triton would
+    compile differently for (see `kinds`).
+    """
     key = (kernel, kinds, *constants.values(), *options.values())
     compiled = _compiled.get(key)
     if compiled is None:  # compiles, if need be, and runs; the interpreter returns nothing
@@ -23,12 +24,10 @@ def launch(kernel, grid, arguments, constants, **options):
         compiled[(*grid, 1, 1)[:3]](*arguments, *constants.values())
 
 
-def kind(argument):
-    """What Triton compiles for: a tensor's device, type and alignment; an integer's width."""
-    if isinstance(argument, torch.Tensor):
-        return argument.device, argument.dtype, argument.data_ptr() % 16 == 0
-    if isinstance(argument, int):
-        return -(2**31) <= argument < 2**31
-    if isinstance(argument, float) or argument is None:
-        return type(argument)
-    return argument.base.device, argument.base.dtype, argument.block_shape[1]  # a tile descriptor
+def kinds(tokens, *tensors):
+    """What Triton compiles for, besides constants: types and alignment, and wide integers.
+
+    Tensors that this package allocates itself follow from these: they are always aligned.
+    """
+    aligned = tuple(None if x is None else (x.dtype, x.data_ptr() % 16 == 0) for x in tensors)
+    return tensors[0].device, tokens < 2**31, aligned

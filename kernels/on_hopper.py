@@ -3,6 +3,8 @@
 Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 """
 
+from functools import cache
+
 import torch
 import triton
 
@@ -14,7 +16,7 @@ from .segments import join_segments_kernel, segment_maps_kernel
 JOINED_ROWS = 16  # rows of the state that one program carries from segment to segment
 
 
-def scan(q, k, v, c, UT, o, initial_state, final_state, cu_seqlens, scale, strides, flags):
+def scan(q, k, v, c, UT, o, initial_state, final_state, cu_seqlens, scale, strides, flags, known):
     """Outputs into `o`, final states into `final_state`; arguments as in `chunk_forward`."""
     B, T, H, K = k.shape
     HV, V = v.shape[2:]
@@ -33,19 +35,19 @@ def scan(q, k, v, c, UT, o, initial_state, final_state, cu_seqlens, scale, strid
         launch(
             segment_maps_kernel, (slots * HV * (slices + K // BV.value),),
             (*tiles[1:4], c, initial_state, maps, cu_seqlens, *sizes, length, H, HV),
-            {**shared, **flags}, num_warps=4, maxnreg=128,
+            {**shared, **flags}, known, num_warps=4, maxnreg=128,
         )  # fmt: skip
         launch(
             join_segments_kernel, (N * HV, V // JOINED_ROWS),
             (maps, initial_state, states, cu_seqlens, T, length, HV),
-            {**shared, "ROWS": JOINED_ROWS, **flags}, num_warps=4,
+            {**shared, "ROWS": JOINED_ROWS, **flags}, known, num_warps=4,
         )  # fmt: skip
     launch(
         chunk_scan_hopper_kernel, (slots * HV * slices,),
         (*tiles, c, o, states, final_state, cu_seqlens, scale, *sizes, length or 0, H, HV),
         {"K": K, "V": V, **strides, "HAS_S": segmented or flags["HAS_S"],
          "PACKED": flags["PACKED"], "SEGMENTED": segmented},
-        num_warps=4,
+        known, num_warps=4,
     )  # fmt: skip
 
 
@@ -62,5 +64,7 @@ def segment_length(tokens, programs, device):
     return segment * C.value if chunks > 1.7 * segment + 8 else None
 
 
+@cache
 def multiprocessors(device):
+    """How many the device has."""
     return torch.cuda.get_device_properties(device).multi_processor_count
