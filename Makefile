@@ -45,8 +45,9 @@ format: env ## let ruff mend what it can, and strip the notebooks
 test-gpu: env ## the kernels' tests on a CUDA device
 	$(BIN)/pytest -m gpu
 
-bench: env ## the kernels' errors on every listed shape, on a CUDA device
+bench: env ## errors on every listed shape, and times beside the installed peers, on a CUDA device
 	$(BIN)/python kernels/bench/check_shapes.py --json _build/bench/forward_errors.json
+	$(BIN)/python kernels/bench/compare.py --json _build/bench/forward.json
 
 clean: ## remove what was built; .venv stays
 	rm -rf _build build dist *.egg-info .pytest_cache .ruff_cache
