@@ -1,10 +1,7 @@
 """Checkers for chapter 11: the chunkwise gated delta rule in full."""
 
-import warnings
-
 import numpy as np
 
-from ..chunking import decay
 from ..proofs import ch11_extra as slips
 from ..proofs.data import hard_inputs, relative_error
 from . import Wrong, exercise
@@ -22,39 +19,6 @@ _SUSPECTS = {  # the functions of "11-suspects"
 def suspects():
     """Name -> a chunk form `chunk(S, q, k, v, g, beta) -> (O, S)`, some of them wrong."""
     return {name: slips.chunk_with(slip) for name, slip in _SUSPECTS.items()}
-
-
-@exercise("11-decay-mask")
-def _decay_mask(decay_mask):
-    cases = {
-        "mild decays": np.log(np.linspace(0.8, 1.0, 6)),
-        "64 decays of g = -2 in float32": np.full(64, -2.0, dtype=np.float32),
-        "a reset, g = -inf": np.array([-0.1, -np.inf, -0.2, -0.3]),
-        "64 decays of g = -50": np.full(64, -50.0),
-    }
-    for name, g in cases.items():
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            Gamma = np.asarray(decay_mask(g.copy()))
-        if Gamma.shape != (len(g), len(g)):
-            raise Wrong(f"for {len(g)} tokens expected shape {(len(g), len(g))}, got {Gamma.shape}")
-        if np.isnan(Gamma).any():
-            raise Wrong(f"{name}: there are NaNs; which difference or ratio is not defined here?")
-        if np.isinf(Gamma).any():
-            raise Wrong(f"{name}: there are infinities; what sits above the diagonal before exp?")
-        if any("overflow" in str(w.message) for w in caught):
-            raise Wrong(f"{name}: an exp overflowed; masking after the exp is too late")
-        if np.triu(Gamma, 1).any():
-            raise Wrong(f"{name}: token r sees a later token i > r")
-        if not (np.diag(Gamma) == 1).all():
-            raise Wrong(f"{name}: a token does not see its own write in full")
-        right = decay(g.astype(np.float64))[1]
-        if np.abs(Gamma - right).max() > 1e-5:
-            r, i = np.unravel_index(np.abs(Gamma - right).argmax(), Gamma.shape)
-            raise Wrong(
-                f"{name}: entry (r, i) = ({r + 1}, {i + 1}) is off; which decays lie "
-                "strictly after token i and up to token r?"
-            )
 
 
 @exercise("11-one-solve")

@@ -1,55 +1,17 @@
-"""Figures of chapter 11: the decay mask, a chunk's data flow, and what the slips cost."""
+"""Figures of chapter 11: a chunk's data flow, its triangular system, and what the slips cost."""
 
 import ipywidgets
 import numpy as np
 from matplotlib.patches import Rectangle
 
 from .. import wy
-from ..chunking import causal_mask, decay
+from ..chunking import decay
 from ..proofs import ch11_extra as slips
 from ..proofs.data import hard_inputs
 from .ch11_flow import chunk_flow as chunk_flow
 from .style import COLOUR, STATE_MAP, figure
 
 DECAY_MAP = "YlOrBr"
-
-
-def decay_masks(C=12):
-    """The causal mask, `Gamma` at a constant decay, and `Gamma` with a reset inside."""
-    constant, reset = np.full(C, np.log(0.85)), np.full(C, np.log(0.85))
-    reset[C // 2] = -np.inf
-    shown = {
-        r"$\mathbf{M}$: who may look": causal_mask(np.ones((C, 1))),
-        r"$\mathbf{\Gamma}$, $\alpha = 0.85$": decay(constant)[1],
-        rf"$\mathbf{{\Gamma}}$, reset at token {C // 2 + 1}": decay(reset)[1],
-    }
-    fig, axes = figure(6.6, 2.4, ncols=3)
-    for ax, (title, mask) in zip(axes, shown.items(), strict=True):
-        image = _heat(ax, mask, title, cmap=DECAY_MAP, vmin=0, vmax=1)
-        ax.set_xlabel("written by token $i$")
-    axes[0].set_ylabel("seen from token $r$")
-    fig.colorbar(image, ax=axes, shrink=0.85, label="what is left")
-    return fig
-
-
-def ratio_underflow(g=-2.0, C=64):
-    """`gamma_r` in float32, and the ratio `gamma_C / gamma_i` it is asked to give."""
-    gamma = np.exp(np.cumsum(np.full(C, g, dtype=np.float32)))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = gamma[-1] / gamma
-    true = decay(np.full(C, g))[1][-1]
-    token = np.arange(1, C + 1)
-    fig, ax = figure(6.4, 2.9)
-    ax.semilogy(token, true, color=COLOUR["quiet"], lw=5, alpha=0.45)
-    ax.semilogy(token, np.where(gamma > 0, gamma, np.nan), color=COLOUR["decay"], lw=2)
-    gone = int(np.argmax(gamma == 0)) + 1
-    ax.axvspan(gone, C, color=COLOUR["error"], alpha=0.12, lw=0)
-    bad = int(np.isnan(ratio).sum())
-    ax.text((gone + C) / 2, 1e-32, f"0/0: NaN\n({bad} tokens)", ha="center", color=COLOUR["error"])
-    ax.text(3, 1e-20, r"$\gamma_i$ in float32", color=COLOUR["decay"])
-    ax.text(13, 1e-50, r"$\Gamma_{Ci}$, summed in the exponent", color=COLOUR["quiet"])
-    ax.set(xlabel=f"token $i$ of a chunk of {C}, $g = {g:g}$ each", ylabel="decay", xlim=(1, C))
-    return fig
 
 
 def interaction_and_inverse(C=24):
@@ -176,20 +138,6 @@ def two_w_forms(form=FORMS[2], C=8, alpha=0.8, cosine=0.7, beta=1.0):
         ax.title.set_fontsize(9)
     fig.colorbar(image, ax=axes, shrink=0.85, label="weight on key $i$")
     return fig
-
-
-def decay_mask_widget():
-    """The decay mask with sliders: the twin of the page's moving figure."""
-
-    def draw(alpha=0.85, C=10, reset=0):
-        g = np.full(C, np.log(alpha))
-        if 0 < reset <= C:
-            g[reset - 1] = -np.inf
-        fig, ax = figure(4.2, 3.6)
-        fig.colorbar(_heat(ax, decay(g)[1], r"$\mathbf{\Gamma}$", cmap=DECAY_MAP, vmin=0, vmax=1))
-        return fig
-
-    return ipywidgets.interactive(draw, alpha=(0.5, 1.0, 0.01), C=(2, 16), reset=(0, 16))
 
 
 def two_w_forms_widget():

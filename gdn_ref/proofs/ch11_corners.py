@@ -11,10 +11,9 @@ from sympy import MatrixSymbol, ZeroMatrix
 
 from .modular import Mod
 from .registry import definition, verifies
-from .symbols import D, E, I_k, K, S, alpha, beta, d_v, gamma, k, q, r, v
+from .symbols import E, I_k, K, S, beta, d_v, k, q, r, v
 from .token_forms import FORM, Tokens, chunkwise, modular_tokens, ones_below, recurrence, strict
 
-definition("eq-scalar-decay-recurrence", "Linear attention with one decay for the whole state.")
 definition("eq-delta-rule-recurrence", "The delta rule, one token at a time.")
 
 V = MatrixSymbol("V", r, d_v)  # the values of the r tokens so far
@@ -44,31 +43,6 @@ def linear_attention_step(scores=q.T * K.T, old=q.T * S.T, write=v * k.T):
     """
     state = S + V.T * K
     return [(state + v * k.T) - (S + V.T * K + write), (state * q).T - (old + scores * V)]
-
-
-@verifies(
-    "eq-scalar-decay-chunk",
-    method="algebra",
-    covers="every r, d_k, d_v",
-    mutants={
-        "S not decayed": {"old": gamma * S},
-        "earlier writes not decayed": {"earlier": V.T * D * K},
-        "the write decayed too": {"write": alpha * v * k.T},
-        "M for Gamma": {"scores": q.T * K.T},
-        "Q not scaled": {"scale": 1},
-    },
-)
-def scalar_decay_step(
-    old=alpha * gamma * S,
-    earlier=alpha * V.T * D * K,
-    write=v * k.T,
-    scores=q.T * K.T * D,
-    scale=gamma,
-):
-    """Base, r = 0: S. Step: S_r = gamma S + V^T D K, with D = diag(Gamma_ri), decays and gains."""
-    state = gamma * S + V.T * D * K
-    step = (alpha * state + v * k.T) - (old + earlier + write)
-    return [step, (state * q).T - (scale * q.T * S.T + scores * V)]
 
 
 @verifies(
@@ -142,21 +116,6 @@ REAL_SIZE = "C=64, two chunks, d_k=128, d_v=96"
 def linear_attention_at_real_size(form=NEITHER):
     """E = V, Gamma = M and gamma = 1 give linear attention: an identity of degree 3."""
     return _compare(form, _loop(decays=False, corrects=False))
-
-
-@verifies(
-    "eq-scalar-decay-chunk",
-    method="modular",
-    covers=REAL_SIZE,
-    mutants=_mutants(NO_CORRECTION)
-    | {
-        "decay switched off": {"form": NEITHER},
-        "correction left on": {"form": {}},
-    },
-)
-def scalar_decay_at_real_size(form=NO_CORRECTION):
-    """E = V gives scalar decay: an identity of degree at most 128 + 3."""
-    return _compare(form, _loop(decays=True, corrects=False))
 
 
 @verifies(

@@ -174,7 +174,7 @@ def decay_from_the_gate(a, dt_bias, A_log, exponent):
     corrected=r"\alpha = \exp(-e^{A_{\log}}\,\mathrm{softplus}(a + b_{dt}))",
     consequence="A shorthand in a comment on the input's layout; the kernel takes the decay as it "
     "comes. Taken literally it holds for heads with $A_{\\log} = 0$ only.",
-    label="eq-gdn-recurrence",
+    label="eq-decay-gate",
     method="float64",
 )
 def gate_without_a_log(form="corrected"):

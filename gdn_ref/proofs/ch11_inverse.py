@@ -3,12 +3,79 @@
 import numpy as np
 from sympy import Matrix, eye, symbols
 
+from .modular import join
 from .registry import verifies
-from .token_forms import FORM, first_chunk, modular_tokens, ones_below
+from .token_forms import FORM, first_chunk, modular_tokens, ones_below, rows, solve
 
 # The two diagonal blocks of I + A, of any size b, and the block below the diagonal.
 upper, lower, below = symbols("X Z Y", commutative=False)
 BELOW = Matrix([[0, 0], [below, 0]])
+
+
+@verifies(
+    "eq-inverse-blocks",
+    method="algebra",
+    covers="every two block sizes",
+    mutants={
+        "sign": {"sign": 1},
+        "the coupling alone": {"left": 1, "right": 1},
+        "the inverses swapped": {"left": upper**-1, "right": lower**-1},
+        "the early inverse left out": {"right": 1},
+    },
+)
+def two_blocks(sign=-1, left=lower**-1, right=upper**-1):
+    """The inverse of a lower triangular pair of blocks; the symbols do not commute."""
+    inverse = Matrix([[upper**-1, 0], [sign * left * below * right, lower**-1]])
+    return (Matrix([[upper, 0], [below, lower]]) * inverse - eye(2)).expand()
+
+
+@verifies(
+    "eq-inverse-blocks",
+    method="modular",
+    covers="C=64 from blocks of 16, d_k=128",
+    mutants={
+        "sign": {"sign": 1},
+        "one joining short": {"sizes": (16,)},
+        "blocks of 16 left as they are": {"solved": lambda block: block},
+    },
+)
+def blocks_at_real_size(sign=-1, sizes=(16, 32), solved=None):
+    """Four blocks of 16 solved, then joined to two of 32 and to one of 64: degree at most 192."""
+    x = first_chunk(modular_tokens(), FORM)
+    A, C = x.A_gated, len(x.A_gated)
+    unit = np.eye(16, dtype=np.int64)
+    blocks = [A[b : b + 16, b : b + 16] for b in range(0, C, 16)]
+    blocks = [solve(b, unit + 0 * b) if solved is None else solved(b + unit) for b in blocks]
+    for n in sizes:
+        pairs = []
+        for p in range(0, C, 2 * n):
+            early, late = blocks[p // n], blocks[p // n + 1]
+            corner = sign * (late @ A[p + n : p + 2 * n, p : p + n] @ early)
+            upper_rows = join([early, 0 * early], np.concatenate, axis=1)
+            lower_rows = join([corner, late], np.concatenate, axis=1)
+            pairs.append(join([upper_rows, lower_rows], np.concatenate))
+        blocks = pairs
+    if len(blocks) > 1:
+        return A
+    return blocks[0] + A @ blocks[0] - np.eye(C, dtype=np.int64)
+
+
+@verifies(
+    "eq-ut-transform",
+    method="modular",
+    covers="C=64, d_k=128, d_v=96, two chunks",
+    mutants={
+        "beta on the rows": {"place": lambda T, beta: rows(beta, T)},
+        "beta left out": {"place": lambda T, beta: T},
+        "the ungated A": {"matrix": lambda x: x.A},
+    },
+)
+def transform_of_the_residual(place=lambda T, beta: rows(beta, T.T).T, matrix=lambda x: x.A_gated):
+    """UT times V is U~, and UT times the residual V - diag(gamma) K S^T is E."""
+    x = first_chunk(modular_tokens(), FORM)
+    unit = np.eye(len(x.A), dtype=np.int64) + 0 * x.A
+    UT = place(solve(matrix(x), unit), x.beta)
+    return [UT @ x.V - x.U, UT @ (x.V - rows(x.gamma, x.K @ x.S.T)) - x.E]
 
 
 @verifies(

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .. import delta_rule, gated_delta_rule, linear_attention, scalar_decay
+from .. import delta_rule, gated_delta_rule, linear_attention
 from .data import hard_inputs, relative_error
 from .registry import verifies
 from .symbols import I_k, S, alpha, beta, k, v
@@ -30,22 +30,6 @@ def the_package_adds(change=lambda v, beta: v):
     q, k, v, _, beta, S = hard_inputs()
     chunked = linear_attention.chunkwise(q, k, change(v, beta), S, chunk_size=16)
     return _worst(chunked, linear_attention.recurrent(q, k, v, S))
-
-
-@verifies(
-    "eq-scalar-decay-chunk",
-    method="float64",
-    covers=PACKAGE.format("gdn_ref.scalar_decay"),
-    mutants={
-        "no decay": {"change": lambda g: 0 * g},
-        "decays one token late": {"change": lambda g: np.roll(g, 1)},
-    },
-)
-def the_package_fades(change=lambda g: g):
-    """The package's chunkwise scalar decay against its token loop."""
-    q, k, v, g, _, S = hard_inputs()
-    chunked = scalar_decay.chunkwise(q, k, v, change(g), S, chunk_size=16)
-    return _worst(chunked, scalar_decay.recurrent(q, k, v, g, S))
 
 
 @verifies(

@@ -1,27 +1,21 @@
 """The recurrence of the gated delta rule, its five steps, and what r tokens make of a state."""
 
 import numpy as np
-from sympy import IndexedBase, MatrixSymbol, Sum, ZeroMatrix, symbols
+from sympy import MatrixSymbol, ZeroMatrix
 
 from .. import gated_delta_rule
-from ..chunking import decay, matvec, outer
+from ..chunking import matvec, outer
 from .data import hard_inputs, relative_error
-from .modular import reciprocal
 from .registry import definition, verifies
 from .symbols import D, I_k, K, S, U, alpha, beta, d_k, d_v, gamma, k, q, v
 from .token_forms import (
     decay_from_start,
-    decay_mask,
     modular_tokens,
-    ones_below,
     products,
     recurrence,
-    rows,
 )
 
 definition("eq-gdn-recurrence", "The gated delta rule, one token at a time.")
-definition("eq-gamma", "The decay from the state before the chunk to token r.")
-definition("eq-decay-mask", "The decay from token i to token r, for each pair of a chunk.")
 definition("eq-gdn-products", "The two parts of a chunk: what it does to a state, what it writes.")
 
 P = MatrixSymbol("P", d_k, d_k)
@@ -98,72 +92,6 @@ def the_package_steps(step=gated_delta_rule.step):
         expected, S = _one_line(S, *token)
         errors += [relative_error(o, expected), relative_error(state, S)]
     return max(errors)
-
-
-i, j, m = symbols("i j m", integer=True)
-g = IndexedBase("g")
-
-
-def stretch(first, last):
-    """`g_{first+1} + ... + g_last`: the logarithm of Gamma."""
-    return Sum(g[j], (j, first + 1, last))
-
-
-@verifies(
-    "eq-decay-mask-factor",
-    method="algebra",
-    covers="every m <= i <= r",
-    mutants={
-        "the writer's decay counted": {"log_Gamma": lambda i, r: stretch(i - 1, r)},
-        "the reader's decay left out": {"log_Gamma": lambda i, r: stretch(i, r - 1)},
-        "decay of the wrong sign": {"log_gamma": lambda r: -stretch(0, r)},
-    },
-)
-def stretches_join(log_Gamma=stretch, log_gamma=lambda r: stretch(0, r)):
-    """In logarithms: Gamma_ri gamma_i = gamma_r and Gamma_ri Gamma_im = Gamma_rm."""
-    reader = symbols("r", integer=True)
-    factor = log_Gamma(i, reader) + log_gamma(i) - log_gamma(reader)
-    chain = log_Gamma(i, reader) + log_Gamma(m, i) - log_Gamma(m, reader)
-    return [factor.simplify(), chain.simplify()]
-
-
-@verifies(
-    "eq-decay-mask-factor",
-    method="modular",
-    covers="C=64",
-    mutants={
-        "M": {"mask": lambda alpha: 0 * decay_mask(alpha) + ones_below(len(alpha), 0)},
-        "strict": {"mask": lambda alpha: decay_mask(alpha) * ones_below(len(alpha), -1)},
-        "the writer's decay counted": {"mask": lambda alpha: decay_mask(alpha) * alpha[None, :]},
-        "reversed": {"mask": lambda alpha: decay_mask(alpha[::-1])},
-    },
-)
-def mask_is_the_ratio(mask=decay_mask):
-    """Products of decays against the ratio gamma_r / gamma_i, which modulo p is exact.
-
-    Cleared of its denominators the claim has degree at most 64.
-    """
-    decays = modular_tokens().alpha[:64]
-    from_start = decay_from_start(decays)
-    ratio = rows(from_start, reciprocal(from_start)[None, :]) * ones_below(64, 0)
-    return mask(decays) - ratio
-
-
-@verifies(
-    "eq-decay-mask-factor",
-    method="float64",
-    covers="gdn_ref.chunking.decay, C=50",
-    mutants={
-        "M": {"mask": lambda g: np.tril(np.ones((len(g), len(g))))},
-        "strict": {"mask": lambda g: np.tril(decay(g)[1], -1)},
-        "no mask": {"mask": lambda g: decay(g)[0][:, None] / decay(g)[0]},
-    },
-)
-def the_package_decays(mask=lambda g: decay(g)[1]):
-    """The package's decay mask against the ratio, where the decays are mild enough for it."""
-    log_decays = hard_inputs()[3]
-    from_start = np.exp(np.cumsum(log_decays))
-    return relative_error(mask(log_decays), np.tril(from_start[:, None] / from_start))
 
 
 @verifies(

@@ -1,0 +1,180 @@
+"""Chapter 4: scalar decay, unrolled, one chunk at a time, and for all tokens at once."""
+
+from functools import cache
+
+import numpy as np
+from sympy import MatrixSymbol
+
+from .. import scalar_decay
+from .data import hard_inputs, relative_error
+from .modular import Mod
+from .registry import definition, verifies
+from .symbols import D, K, S, alpha, d_v, gamma, k, q, r, v
+from .token_forms import FORM, chunkwise, decay_from_start, decay_mask, modular_tokens, ones_below
+
+definition("eq-scalar-decay-recurrence", "Linear attention with one decay for the whole state.")
+
+V = MatrixSymbol("V", r, d_v)  # the values of the r tokens so far
+REAL_SIZE = "C=64, two chunks, d_k=128, d_v=96"
+
+
+@verifies(
+    "eq-scalar-decay-unrolled",
+    method="algebra",
+    covers="every r, d_k, d_v",
+    mutants={
+        "S not decayed by the new token": {"old": gamma * S},
+        "earlier writes not decayed": {"earlier": V.T * D * K},
+        "the write decayed too": {"write": alpha * v * k.T},
+        "the write left out": {"write": 0 * v * k.T},
+    },
+)
+def unrolled_step(old=alpha * gamma * S, earlier=alpha * V.T * D * K, write=v * k.T):
+    """Base, r = 0: S. Step: decay the sum and add the new write.
+
+    D = diag(Gamma_ri) holds row r of the mask.
+    Row r + 1 is alpha times that, and 1 for the token itself.
+    """
+    state = gamma * S + V.T * D * K
+    return (alpha * state + v * k.T) - (old + earlier + write)
+
+
+@verifies(
+    "eq-scalar-decay-chunk",
+    method="algebra",
+    covers="every r, d_k, d_v",
+    mutants={
+        "S not decayed": {"old": gamma * S},
+        "earlier writes not decayed": {"earlier": V.T * D * K},
+        "the write decayed too": {"write": alpha * v * k.T},
+        "M for Gamma": {"scores": q.T * K.T},
+        "Q not scaled": {"scale": 1},
+    },
+)
+def chunk_step(
+    old=alpha * gamma * S,
+    earlier=alpha * V.T * D * K,
+    write=v * k.T,
+    scores=q.T * K.T * D,
+    scale=gamma,
+):
+    """Base, r = 0: S. Step: S_r = gamma S + V^T D K decays and gains; row r of O is (S_r q)^T."""
+    state = gamma * S + V.T * D * K
+    step = (alpha * state + v * k.T) - (old + earlier + write)
+    return [step, (state * q).T - (scale * q.T * S.T + scores * V)]
+
+
+@cache
+def token_loop(empty=False):
+    """Outputs and last state of 128 tokens modulo p, one token after the other."""
+    x = modular_tokens()
+    S, outputs = x.S * 0 if empty else x.S, []
+    for t in range(len(x.alpha)):
+        S = S * x.alpha[t] + x.V[t][:, None] * x.K[t][None, :]
+        outputs.append((S @ x.Q[t]).residues)
+    return Mod(np.stack(outputs)), S
+
+
+NO_CORRECTION = {"E": lambda x: x.V}
+NO_DECAY = {
+    "gamma": lambda x: np.ones(len(x.alpha), dtype=np.int64),
+    "Gamma": lambda x: ones_below(len(x.alpha), 0),  # M
+}
+
+
+@verifies(
+    "eq-scalar-decay-chunk",
+    method="modular",
+    covers=REAL_SIZE,
+    mutants={
+        "M for Gamma": {"change": {"scores": lambda x: ones_below(64, 0) * (x.Q @ x.K.T)}},
+        "strict Gamma": {"change": {"scores": lambda x: ones_below(64, -1) * FORM["scores"](x)}},
+        "no decay at all": {"change": NO_DECAY},
+        "state not decayed": {"change": {"S_next": lambda x: x.S + FORM["S_next"](x)}},
+        "K not decayed to the end": {
+            "change": {"S_next": lambda x: x.S * x.gamma[-1] + x.V.T @ x.K}
+        },
+        "Q not scaled": {"change": {"O": lambda x: x.Q @ x.S.T + x.scores @ x.V}},
+    },
+)
+def chunks_at_real_size(change=None):
+    """The table of equations with E = V against the token loop: degree at most 128 + 3."""
+    O, _, last = chunkwise(modular_tokens(), FORM | NO_CORRECTION | (change or {}))
+    outputs, state = token_loop()
+    return [O - outputs, last - state]
+
+
+def worst(actual, expected):
+    return max(relative_error(a, b) for a, b in zip(actual, expected, strict=True))
+
+
+@verifies(
+    "eq-scalar-decay-chunk",
+    method="float64",
+    covers="gdn_ref.scalar_decay, 50 tokens in chunks of 16, d_k=12, d_v=7",
+    mutants={
+        "no decay": {"change": lambda g: 0 * g},
+        "decays one token late": {"change": lambda g: np.roll(g, 1)},
+    },
+)
+def the_package_fades(change=lambda g: g):
+    """The package's chunkwise scalar decay against its token loop."""
+    q, k, v, g, _, S = hard_inputs()
+    chunked = scalar_decay.chunkwise(q, k, v, change(g), S, chunk_size=16)
+    return worst(chunked, scalar_decay.recurrent(q, k, v, g, S))
+
+
+@verifies(
+    "eq-scalar-decay-unrolled",
+    method="modular",
+    covers="128 tokens, d_k=128, d_v=96",
+    mutants={
+        "S not decayed": {"gamma_r": lambda alpha: alpha[-1:] * 0 + 1},
+        "the writer's decay counted": {"weights": lambda mask, alpha: mask[-1] * alpha},
+        "no decay of the writes": {"weights": lambda mask, alpha: alpha * 0 + 1},
+    },
+)
+def unrolled_at_real_size(
+    gamma_r=lambda alpha: decay_from_start(alpha)[-1:], weights=lambda mask, alpha: mask[-1]
+):
+    """gamma_r S + sum_i Gamma_ri v_i k_i^T against the token loop: degree at most 130."""
+    x = modular_tokens()
+    mask = decay_mask(x.alpha)
+    written = x.V.T @ (weights(mask, x.alpha)[:, None] * x.K)
+    return x.S * gamma_r(x.alpha)[0] + written - token_loop()[1]
+
+
+@verifies(
+    "eq-scalar-decay-parallel",
+    method="modular",
+    covers="128 tokens from the empty state, d_k=128, d_v=96",
+    mutants={
+        "M for Gamma": {"mask": lambda alpha: ones_below(len(alpha), 0) + 0 * alpha},
+        "strict Gamma": {"mask": lambda alpha: decay_mask(alpha) * ones_below(len(alpha), -1)},
+        "the writer's decay counted": {"mask": lambda alpha: decay_mask(alpha) * alpha[None, :]},
+        "Q and K swapped": {"scores": lambda x: x.K @ x.Q.T},
+        "no decay, no mask": {"mask": lambda alpha: 0 * alpha[:, None] + 1},
+    },
+)
+def parallel_at_real_size(mask=decay_mask, scores=lambda x: x.Q @ x.K.T):
+    """(Gamma . Q K^T) V against the token loop: degree at most 130."""
+    x = modular_tokens()
+    return (mask(x.alpha) * scores(x)) @ x.V - token_loop(empty=True)[0]
+
+
+@verifies(
+    "eq-scalar-decay-parallel",
+    method="float64",
+    covers="gdn_ref.scalar_decay.parallel with a reset, 50 tokens, d_k=12, d_v=7",
+    mutants={
+        "no reset": {"reset": -1.0},
+        "reset one token late": {"at": 21},
+        "no decay": {"scale": 0.0},
+    },
+)
+def the_package_at_once(reset=-np.inf, at=20, scale=1.0):
+    """The package's parallel form against its token loop; token 20 resets the memory."""
+    q, k, v, g, *_ = hard_inputs()
+    right = scalar_decay.recurrent(q, k, v, np.where(np.arange(50) == 20, -np.inf, g))
+    changed = np.where(np.arange(50) == at, reset, scale * g)
+    return worst(scalar_decay.parallel(q, k, v, changed), right)

@@ -1,0 +1,165 @@
+"""Chapter 4: the decay mask. Stretches join, the blocks below its diagonal have rank one, and its
+inverse has two diagonals."""
+
+from math import prod
+
+import numpy as np
+from sympy import ZZ, IndexedBase, Sum, ring, symbols
+
+from ..chunking import decay
+from .data import hard_inputs, relative_error
+from .modular import join, reciprocal
+from .registry import definition, verifies
+from .token_forms import decay_from_start, decay_mask, modular_tokens, ones_below, rows
+
+definition("eq-gamma", "The decay from the state before the chunk to token r.")
+definition("eq-decay-mask", "The decay from token i to token r, for each pair of a chunk.")
+
+i, j, m = symbols("i j m", integer=True)
+g = IndexedBase("g")
+
+
+def stretch(first, last):
+    """`g_{first+1} + ... + g_last`: the logarithm of Gamma."""
+    return Sum(g[j], (j, first + 1, last))
+
+
+@verifies(
+    "eq-decay-mask-factor",
+    method="algebra",
+    covers="every m <= i <= r",
+    mutants={
+        "the writer's decay counted": {"log_Gamma": lambda i, r: stretch(i - 1, r)},
+        "the reader's decay left out": {"log_Gamma": lambda i, r: stretch(i, r - 1)},
+        "decay of the wrong sign": {"log_gamma": lambda r: -stretch(0, r)},
+    },
+)
+def stretches_join(log_Gamma=stretch, log_gamma=lambda r: stretch(0, r)):
+    """In logarithms: Gamma_ri gamma_i = gamma_r and Gamma_ri Gamma_im = Gamma_rm."""
+    reader = symbols("r", integer=True)
+    factor = log_Gamma(i, reader) + log_gamma(i) - log_gamma(reader)
+    chain = log_Gamma(i, reader) + log_Gamma(m, i) - log_Gamma(m, reader)
+    return [factor.simplify(), chain.simplify()]
+
+
+def mask_of_ratios(C=64):
+    """`gamma_r / gamma_i` on and below the diagonal: modulo p a ratio is exact."""
+    from_start = decay_from_start(modular_tokens().alpha[:C])
+    return rows(from_start, reciprocal(from_start)[None, :]) * ones_below(C, 0)
+
+
+@verifies(
+    "eq-decay-mask-factor",
+    method="modular",
+    covers="C=64",
+    mutants={
+        "M": {"mask": lambda alpha: 0 * decay_mask(alpha) + ones_below(len(alpha), 0)},
+        "strict": {"mask": lambda alpha: decay_mask(alpha) * ones_below(len(alpha), -1)},
+        "the writer's decay counted": {"mask": lambda alpha: decay_mask(alpha) * alpha[None, :]},
+        "reversed": {"mask": lambda alpha: decay_mask(alpha[::-1])},
+    },
+)
+def mask_is_the_ratio(mask=decay_mask):
+    """Products of decays against the ratio gamma_r / gamma_i.
+
+    Cleared of its denominators the claim has degree at most 64.
+    """
+    return mask(modular_tokens().alpha[:64]) - mask_of_ratios()
+
+
+@verifies(
+    "eq-decay-mask-factor",
+    method="float64",
+    covers="gdn_ref.chunking.decay, C=50",
+    mutants={
+        "M": {"mask": lambda g: np.tril(np.ones((len(g), len(g))))},
+        "strict": {"mask": lambda g: np.tril(decay(g)[1], -1)},
+        "no mask": {"mask": lambda g: decay(g)[0][:, None] / decay(g)[0]},
+    },
+)
+def the_package_decays(mask=lambda g: decay(g)[1]):
+    """The package's decay mask against the ratio, where the decays are mild enough for it."""
+    log_decays = hard_inputs()[3]
+    from_start = np.exp(np.cumsum(log_decays))
+    return relative_error(mask(log_decays), np.tril(from_start[:, None] / from_start))
+
+
+@verifies(
+    "eq-decay-mask-inverse",
+    method="modular",
+    covers="C=64",
+    mutants={
+        "alpha on the diagonal": {"shift": lambda alpha: np.eye(64, dtype=np.int64)},
+        "alpha of the writer": {"weights": lambda alpha: alpha[:-1]},
+        "wrong sign": {"weights": lambda alpha: -alpha[1:]},
+        "alpha above the diagonal": {"shift": lambda alpha: np.eye(64, k=1, dtype=np.int64)},
+    },
+)
+def inverse_of_the_mask(
+    weights=lambda alpha: alpha[1:], shift=lambda alpha: np.eye(64, k=-1, dtype=np.int64)
+):
+    """(I - N) Gamma = I with N_{r,r-1} = alpha_r, Gamma from ratios: degree at most 65."""
+    alpha = modular_tokens().alpha[:64]
+    diagonal = join([alpha[:1] * 0, weights(alpha)], np.concatenate)
+    N = rows(diagonal, shift(alpha))
+    Gamma = mask_of_ratios()
+    return Gamma - N @ Gamma - np.eye(64, dtype=np.int64)
+
+
+@verifies(
+    "eq-decay-mask-inverse",
+    method="float64",
+    covers="gdn_ref.chunking.decay, 50 tokens with a reset among them",
+    mutants={
+        "alpha left out": {"step": lambda alpha, y, x: y + x},
+        "the new term decayed too": {"step": lambda alpha, y, x: alpha * (y + x)},
+    },
+)
+def recurrence_of_the_mask(step=lambda alpha, y, x: alpha * y + x):
+    """Gamma x by the package, and by y_r = alpha_r y_{r-1} + x_r, on random x."""
+    log_decays = hard_inputs()[3]
+    log_decays[20] = -np.inf
+    x, y, sums = np.random.default_rng(4).normal(size=50), 0.0, []
+    for alpha, term in zip(np.exp(log_decays), x, strict=True):
+        y = step(alpha, y, term)
+        sums.append(y)
+    return relative_error(decay(log_decays)[1] @ x, sums)
+
+
+def polynomial_scores(C, d_k):
+    """Gamma, Q and K with a symbol in every place, each entry of Gamma multiplied out."""
+    letters = [f"a{n}" for n in range(C)] + [f"{x}{n}" for x in "qk" for n in range(C * d_k)]
+    field, *symbol = ring(letters, ZZ)
+    Gamma = np.array(
+        [[field.one * prod(symbol[i + 1 : r + 1]) * (i <= r) for i in range(C)] for r in range(C)]
+    )
+    Q, K = np.array(symbol[C:], dtype=object).reshape(2, C, d_k)
+    return Gamma, Q, K
+
+
+@verifies(
+    "eq-decay-semiseparable",
+    method="polynomial",
+    covers="every cut of 6 tokens, d_k = 2; decays, queries and keys all symbols",
+    mutants={
+        "the first reader's decay left out": {"to_reader": lambda Gamma, m: Gamma[m:, m]},
+        "from the second writer on": {"to_cut": lambda Gamma, m: Gamma[m - 1, :m] - Gamma[0, :m]},
+        "keys not decayed to the cut": {"to_cut": lambda Gamma, m: 0 * Gamma[0, :m] + 1},
+        "queries not decayed": {"to_reader": lambda Gamma, m: 0 * Gamma[m:, 0] + 1},
+    },
+)
+def blocks_below_the_diagonal(
+    to_reader=lambda Gamma, m: Gamma[m:, m - 1], to_cut=lambda Gamma, m: Gamma[m - 1, :m]
+):
+    """Gamma_RI is a column times a row, and (Gamma . Q K^T)_RI a thin product, cut by cut.
+
+    Token m has index m - 1: R is `m:` and I is `:m`.
+    """
+    Gamma, Q, K = polynomial_scores(C=6, d_k=2)
+    residual = []
+    for m in range(1, 6):
+        left, right = to_reader(Gamma, m), to_cut(Gamma, m)
+        thin = (left[:, None] * Q[m:]) @ (right[:, None] * K[:m]).T
+        residual.append(Gamma[m:, :m] - np.outer(left, right))
+        residual.append((Gamma * (Q @ K.T))[m:, :m] - thin)
+    return residual
