@@ -1,9 +1,7 @@
-"""The rows of book/notation.md that code can contradict: about gdn_ref always, about
-flash-linear-attention and transformers where they are installed."""
+"""The rows of book/notation.md about gdn_ref. The rows about others: test_crosswalk.py."""
 
 import inspect
 import math
-import warnings
 
 import numpy as np
 import pytest
@@ -19,18 +17,12 @@ from gdn_ref import (
 )
 from gdn_ref.proofs.data import hard_inputs
 
-SINGLE = 1e-5  # the peers compute in float32
-
 
 def inputs(heads=2, key_heads=2):
     """float64 tensors in the ecosystem's layout, and the state `[N, HV, K, V]`."""
     q, k, v, g, beta, S = (torch.from_numpy(x) for x in hard_inputs(batch=(1, heads)))
     q, k, v, g, beta = (x.transpose(1, 2) for x in (q, k, v, g, beta))
     return q[:, :, :key_heads], k[:, :, :key_heads], v, g, beta, S.mT
-
-
-def single(*tensors):
-    return [x.to(torch.float32) for x in tensors]
 
 
 # Conventions and symbols
@@ -158,76 +150,3 @@ def test_order_of_arguments():
     q, k, v, g, beta, _ = inputs()
     with pytest.raises(TypeError, match="head_first"):
         chunk_gated_delta_rule(q, k, v, g, beta, head_first=True)
-
-
-# The crosswalk: the peers
-
-
-@pytest.fixture(scope="module")
-def fla():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns where there is no GPU
-        return pytest.importorskip(
-            "fla.ops.gated_delta_rule", reason="flash-linear-attention is not installed"
-        )
-
-
-@pytest.fixture(scope="module")
-def qwen():
-    pytest.importorskip("transformers", reason="transformers is not installed")
-    return pytest.importorskip("transformers.models.qwen3_next.modeling_qwen3_next")
-
-
-def parameters(function):
-    return list(inspect.signature(inspect.unwrap(function)).parameters)
-
-
-def test_fla_has_three_orders(fla):
-    from fla.ops.gated_delta_rule import naive
-
-    assert parameters(fla.chunk_gated_delta_rule)[:5] == ["q", "k", "v", "g", "beta"]
-    order = ["q", "k", "v", "g", "gk", "gv", "beta"]
-    assert parameters(fla.fused_recurrent_gated_delta_rule)[:7] == order
-    order = ["q", "k", "v", "beta", "g"]
-    assert parameters(naive.naive_recurrent_gated_delta_rule)[:5] == order
-
-
-def test_fla_drops_unknown_keywords(fla):
-    for function in (fla.chunk_gated_delta_rule, fla.fused_recurrent_gated_delta_rule):
-        assert "kwargs" in parameters(function)
-
-
-def test_fla_sums_log_decays_in_base_2(fla):
-    from fla.ops.utils import constant
-
-    np.testing.assert_allclose(constant.RCP_LN2, 1 / math.log(2), rtol=1e-7)
-
-
-@pytest.mark.parametrize("form", ["chunk", "recurrent"])
-def test_fla_layouts_log_and_scale(fla, form):
-    from fla.ops.gated_delta_rule import naive
-
-    q, k, v, g, beta, S = single(*inputs())
-    theirs = getattr(naive, f"naive_{form}_gated_delta_rule")
-    o, final = theirs(q, k, v, g=g, beta=beta, initial_state=S, output_final_state=True)
-    ours, state = chunk_gated_delta_rule(q, k, v, g, beta, initial_state=S, output_final_state=True)
-    assert_close(o, ours, SINGLE)
-    assert_close(final, state, SINGLE)
-
-
-@pytest.mark.parametrize("form", ["chunk", "recurrent"])
-def test_transformers_layouts_log_scale_and_norm(qwen, form):
-    q, k, v, g, beta, S = single(*inputs())
-    q, k = 1e-3 * q, 1e-3 * k
-    theirs = inspect.unwrap(getattr(qwen, f"torch_{form}_gated_delta_rule"))
-    assert parameters(theirs)[:5] == ["query", "key", "value", "g", "beta"]
-    assert "scale" not in parameters(theirs)
-    o, final = theirs(
-        q, k, v, g=g, beta=beta, initial_state=S, output_final_state=True,
-        use_qk_l2norm_in_kernel=True,
-    )  # fmt: skip
-    ours, state = chunk_gated_delta_rule(
-        q, k, v, g, beta, initial_state=S, output_final_state=True, use_qk_l2norm_in_kernel=True
-    )
-    assert_close(o, ours, SINGLE)
-    assert_close(final, state, SINGLE)
