@@ -20,6 +20,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     tma,
     warpgroup_mma_wait,
 )
+from triton.language.extra.cuda import gdc_wait
 
 from .hopper import BV, STAGES, C, load_warp, matmul, segment, signals, state_warps
 
@@ -98,6 +99,7 @@ def chunk_scan_hopper_kernel(
     rows: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, K, 16])
     dim_v = first_v + gl.arange(0, BV, gl.SliceLayout(1, rows))[:, None]
     dim_k = gl.arange(0, K, gl.SliceLayout(0, rows))[None, :]
+    gdc_wait()
     S = gl.zeros([BV, K], gl.float32, rows)
     if HAS_S:
         v_stride: gl.constexpr = K if SEGMENTED else S_v

@@ -8,10 +8,12 @@ from functools import cache
 
 import torch
 import triton
+from torch.nn.functional import pad
 
 from .chunk_scan import chunk_scan_kernel
 from .launch import kinds, launch
 from .ut_transform import ut_transform_kernel
+from .ut_transform_16bit import ut_transform_16bit_kernel
 
 MAX_HEAD_DIM = 256
 CHUNK_SIZES = (16, 32, 64)
@@ -45,6 +47,12 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
     packed = cu_seqlens is not None
     N = cu_seqlens.shape[0] - 1 if packed else B
 
+    padded = sizes_that_pay(B * T, N, HV, K, V, v, chunk_size)
+    if padded is not None:
+        return in_padded_heads(
+            *padded, q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size
+        )
+
     o = torch.empty_like(v)
     v_first = initial_state is not None and not initial_state.mT.is_contiguous()
     if v_first:
@@ -66,7 +74,16 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
 
     known = kinds(B * T, v, q, k, g, beta, initial_state, cu_seqlens)
     with on_device(v):
-        if slots:
+        hopper = runs_on_hopper(q, k, v, C)
+        if slots and has_16bit_transform(k, C):
+            constants = {"K": K, "BK": tiles["BK"], "HAS_G": g is not None}
+            constants |= {"PACKED": packed, "LAUNCHES_NEXT": hopper}
+            launch(
+                ut_transform_16bit_kernel, (slots, H),
+                (k, g, beta, c, UT, cu_seqlens, N, T, B * T, H, HV // H),
+                constants, known, num_warps=1,
+            )  # fmt: skip
+        elif slots:
             constants = {"K": K, "C": C, "BK": tiles["BK"], "HAS_G": g is not None}
             constants |= {"PACKED": packed, "PRECISION": "tf32x3" if exact else "tf32"}
             launch(
@@ -74,7 +91,7 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
                 (k, g, beta, c, UT, cu_seqlens, N, T, B * T, H, HV // H),
                 constants, known, num_warps=tiles["transform_warps"], num_stages=1,
             )  # fmt: skip
-        if slots and runs_on_hopper(q, k, v, C):
+        if slots and hopper:
             from . import on_hopper
 
             on_hopper.scan(
@@ -99,6 +116,14 @@ def on_device(x):
     return nullcontext()
 
 
+def has_16bit_transform(k, C):
+    """Is `ut_transform_16bit` made for this: 16 bits, chunks of 64, an NVIDIA tensor core?"""
+    return (
+        k.is_cuda and k.element_size() == 2 and k.shape[3] <= 128 and C == 64
+        and torch.version.hip is None and capability(k.device) >= (8, 0)
+    )  # fmt: skip
+
+
 def runs_on_hopper(q, k, v, C):
     """Is `chunk_scan_hopper` made for this: compute capability 9.0, 16 bits, heads of 64 or 128?
 
@@ -109,6 +134,38 @@ def runs_on_hopper(q, k, v, C):
         and C == 64 and capability(v.device) == (9, 0)
         and not any(x.data_ptr() % 16 for x in (q, k, v))
     )  # fmt: skip
+
+
+def sizes_that_pay(tokens, N, HV, K, V, v, chunk_size):
+    """Head dimensions to pad to with zeros, or None.
+
+    The scan for Hopper takes 64 and 128 key dimensions and multiples of 64 value dimensions. Copies
+    to those sizes cost more than they bring, except where sequences are so long, and heads so few,
+    that they are cut into segments; only that scan does it.
+    """
+    K_padded, V_padded = 64 if K <= 64 else 128, triton.cdiv(V, 64) * 64
+    if (K, V) == (K_padded, V_padded) or K > 128 or N == 0 or chunk_size != 64:
+        return None
+    if not v.is_cuda or v.element_size() != 2 or capability(v.device) != (9, 0):
+        return None
+    from . import on_hopper
+
+    length = on_hopper.segment_length(tokens / N, N * HV * V_padded // 64, v.device)
+    return None if length is None else (K_padded, V_padded)
+
+
+def in_padded_heads(K, V, q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
+    """`chunk_forward` with zeros after each vector, which change no number; its results, cut."""
+    own_K, own_V = k.shape[3], v.shape[3]
+    q, k = (pad(x, (0, K - own_K)) for x in (q, k))
+    v = pad(v, (0, V - own_V))
+    S = initial_state
+    if S is not None:
+        S = pad(S, (0, K - own_K, 0, V - own_V))
+    o, S = chunk_forward(q, k, v, g, beta, scale, S, cu_seqlens, chunk_size)
+    S = S[..., :own_V, :own_K]
+    v_first = initial_state is not None and not initial_state.mT.is_contiguous()
+    return o[..., :own_V].contiguous(), S.contiguous() if v_first else S.mT.contiguous().mT
 
 
 capability = cache(torch.cuda.get_device_capability)

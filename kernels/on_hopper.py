@@ -17,7 +17,11 @@ JOINED_ROWS = 16  # rows of the state that one program carries from segment to s
 
 
 def scan(q, k, v, c, UT, o, initial_state, final_state, cu_seqlens, scale, strides, flags, known):
-    """Outputs into `o`, final states into `final_state`; arguments as in `chunk_forward`."""
+    """Outputs into `o`, final states into `final_state`; arguments as in `chunk_forward`.
+
+    Without segments the scan may start while the UT transform ends: it sets itself up, then waits.
+    (With segments its programs would take the room that those before it need.)
+    """
     B, T, H, K = k.shape
     HV, V = v.shape[2:]
     N = final_state.shape[0]
@@ -47,7 +51,7 @@ def scan(q, k, v, c, UT, o, initial_state, final_state, cu_seqlens, scale, strid
         (*tiles, c, o, states, final_state, cu_seqlens, scale, *sizes, length or 0, H, HV),
         {"K": K, "V": V, **strides, "HAS_S": segmented or flags["HAS_S"],
          "PACKED": flags["PACKED"], "SEGMENTED": segmented},
-        known, num_warps=4,
+        known, num_warps=4, launch_pdl=not segmented,
     )  # fmt: skip
 
 

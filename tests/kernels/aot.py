@@ -24,6 +24,7 @@ from gdn_ref.kernels.hopper import BV, C
 from gdn_ref.kernels.on_hopper import JOINED_ROWS
 from gdn_ref.kernels.segments import join_segments_kernel, segment_maps_kernel
 from gdn_ref.kernels.ut_transform import ut_transform_kernel
+from gdn_ref.kernels.ut_transform_16bit import ut_transform_16bit_kernel
 
 NAME = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
 CASES = [  # K, V, dtype: every tile that the rule gives, and a head dimension that fills none
@@ -55,6 +56,11 @@ def configurations():
         constants["PRECISION"] = "tf32x3" if exact else "tf32"
         options = {"num_warps": tiles["transform_warps"], "num_stages": 1}
         yield f"transform {case}", ut_transform_kernel, transform, constants, options
+        if not exact and K <= 128:
+            constants = {"K": K, "BK": tiles["BK"], "HAS_G": True, "PACKED": True}
+            constants["LAUNCHES_NEXT"] = False
+            kernel, options = ut_transform_16bit_kernel, {"num_warps": 1}
+            yield f"transform 16 bits {case}", kernel, transform, constants, options
         constants = {**sizes, **STATE, "H": 4, "HV": 8, "V": V, "BV": tiles["BV"]}
         constants |= {"PRECISION": dot_precision(dtype), "STAGES": tiles["stages"]}
         yield f"scan {case}", chunk_scan_kernel, scan, constants, {"num_warps": tiles["scan_warps"]}

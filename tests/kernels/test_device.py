@@ -11,9 +11,11 @@ from tolerances import (
     relative_error,
 )
 
-from gdn_ref import chunk_gated_delta_rule
+from gdn_ref import chunk_gated_delta_rule, wy
+from gdn_ref.chunking import decay
 from gdn_ref.kernels import forward as kernels
 from gdn_ref.kernels import on_hopper
+from gdn_ref.kernels.ut_transform_16bit import ut_transform_16bit_kernel
 from gdn_ref.proofs.data import hard_inputs
 
 pytestmark = pytest.mark.gpu
@@ -74,6 +76,43 @@ def test_packed_on_the_device():
     found, expected = both(inputs, cu_seqlens=cu_seqlens)
     for x, exact in zip(found, expected, strict=True):
         assert_close(x.double().cpu(), exact.cpu(), KERNEL_BFLOAT16)
+
+
+@pytest.mark.parametrize("K", [20, 60, 64, 100, 128])
+@pytest.mark.parametrize("T", [1, 40, 64, 200])
+def test_the_16_bit_transform_is_the_solve_of_diag_beta(K, T):
+    inputs, C = arguments(B=1, T=T, K=K, dtype=torch.float16), 64
+    k, g, beta = (inputs[name].contiguous() for name in ("k", "g", "beta"))
+    g[:, T // 2] = -torch.inf
+    c = torch.full((4, T), torch.nan, device="cuda")
+    UT = torch.full((4, T, C), torch.nan, device="cuda", dtype=torch.float16)
+    chunks = -(-T // C)
+    ut_transform_16bit_kernel[chunks, 2](
+        k, g, beta, c, UT, None, 1, T, T, 2, 2,
+        K=K, BK=max(16, 1 << (K - 1).bit_length()), HAS_G=True, PACKED=False,
+        LAUNCHES_NEXT=False, num_warps=1,
+    )  # fmt: skip
+    for j in range(chunks):
+        part = slice(j * C, min(T, j * C + C))
+        for hv in range(4):
+            rule = (x[0, part, at].double().cpu() for x, at in ((k, hv // 2), (g, hv), (beta, hv)))
+            keys, log_decay, strength = rule
+            A = wy.interaction(keys, strength, decay(log_decay)[1])
+            found = UT[hv, part].double().cpu()
+            assert_close(found[:, : len(A)], wy.solve(A, torch.diag(strength)), KERNEL_FLOAT16)
+            assert not found[:, len(A) :].any()
+
+
+def test_long_sequences_of_odd_heads_are_padded():
+    inputs = arguments(B=1, T=4000, H=1, HV=2, K=60, V=100)
+    sizes = kernels.sizes_that_pay(4000, 1, 2, 60, 100, inputs["v"], 64)
+    assert sizes == (64, 128)
+    for v_first in (False, True):
+        found, expected = both(inputs, state_v_first=v_first)
+        for x, exact in zip(found, expected, strict=True):
+            assert_close(x.double().cpu(), exact.cpu(), KERNEL_BFLOAT16)
+        assert found[0].is_contiguous() and found[1].is_contiguous()
+        inputs["initial_state"] = inputs["initial_state"].mT.contiguous()
 
 
 def test_hopper_and_the_portable_scan_agree(monkeypatch):

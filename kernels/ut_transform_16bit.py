@@ -1,0 +1,191 @@
+"""Kernel 1 for 16-bit inputs: the equations of `ut_transform`, one warp a chunk, in blocks of 16.
+
+    c  = g_1 + ... + g_r, in base 2                                       eq-gamma
+    A  = tril(diag(beta) (Gamma . K K^T), -1)                             eq-gdn-interaction
+    UT = (I + A)^-1 diag(beta)                                            eq-ut-transform
+
+The diagonal blocks of T = (I + A)^-1 are solved row by row, all four side by side; a thread keeps
+whole columns, so no row waits for another thread. The blocks below follow on the tensor cores,
+T_ae = -T_aa (sum of A_ab T_be over e <= b < a)   (eq-inverse-blocks, one row of blocks at a time).
+They are computed transposed: then each product leaves its result where the next one reads it.
+Gluon, Triton's lower level, lets us say which thread holds what. For chunks of 64 tokens and up
+to 128 key dimensions, on NVIDIA GPUs from compute capability 8.0 on.
+
+Reference: `gdn_ref.wy.interaction`, and `gdn_ref.wy.solve` with diag(beta) on the right.
+"""
+
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.ampere import mma_v2
+from triton.language.extra.cuda import gdc_launch_dependents
+
+from .hopper import C, segment
+from .ut_transform import LOG2_E as _LOG2_E
+from .ut_transform import RESET as _RESET
+
+LOG2_E = gl.constexpr(_LOG2_E.value)
+RESET = gl.constexpr(_RESET.value)
+BLOCKS = gl.constexpr(4)  # of 16 tokens
+
+MMA = gl.constexpr(gl.NVMMADistributedLayout([2, 0], [1, 1], [16, 8]))
+LEFT = gl.constexpr(gl.DotOperandLayout(0, MMA.value, 2))
+RIGHT = gl.constexpr(gl.DotOperandLayout(1, MMA.value, 2))
+ROWS = gl.constexpr(gl.SliceLayout(1, MMA.value))
+COLUMNS = gl.constexpr(gl.SliceLayout(0, MMA.value))
+# [row, block, column] of the diagonal blocks: a thread holds two columns of one block
+SOLVED = gl.constexpr(
+    gl.DistributedLinearLayout(
+        reg_bases=[[1, 0, 0], [2, 0, 0], [4, 0, 0], [8, 0, 0], [0, 0, 1]],
+        lane_bases=[[0, 1, 0], [0, 2, 0], [0, 0, 2], [0, 0, 4], [0, 0, 8]],
+        warp_bases=[],
+        block_bases=[],
+        shape=[16, 4, 16],
+    )
+)
+PLAIN = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [1, 0]))
+PLAIN_3D = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [2, 1, 0]))
+COLUMN_FIRST = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0, 1]))
+LINE = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))
+
+
+@gluon.jit
+def add(a, b):
+    return a + b
+
+
+@gluon.jit
+def interaction(overlap, c_tile, beta_tile, a: gl.constexpr, b: gl.constexpr, left):
+    """Block (a, b) of A from `k_r . k_i`; zero in rows that have no token."""
+    r = 16 * a + gl.arange(0, 16, ROWS)[:, None]
+    i = 16 * b + gl.arange(0, 16, COLUMNS)[None, :]
+    c_r = c_tile.slice(16 * a, 16).load(ROWS)[:, None]
+    c_i = c_tile.slice(16 * b, 16).load(COLUMNS)[None, :]
+    beta_r = beta_tile.slice(16 * a, 16).load(ROWS)[:, None]
+    A = beta_r * gl.exp2(c_r - c_i) * overlap
+    return gl.where((r < left) & (i < r), A, 0.0)
+
+
+@gluon.jit
+def solve_rows(A_rows):
+    """The four diagonal blocks of `(I + A)^-1`: row s is e_s minus A's row s times those above."""
+    r = gl.expand_dims(gl.arange(0, 16, gl.SliceLayout(1, gl.SliceLayout(2, SOLVED)))[:, None], 2)
+    i = gl.arange(0, 16, gl.SliceLayout(0, gl.SliceLayout(1, SOLVED)))[None, :]
+    i = gl.expand_dims(i, 1)
+    T_inv = gl.where(r == i, 1.0, gl.zeros([16, BLOCKS, 16], gl.float32, SOLVED))
+    for s in gl.static_range(1, 16):
+        A_s = gl.expand_dims(A_rows.index(s).load(gl.SliceLayout(2, SOLVED)), 2)
+        above = gl.expand_dims(gl.sum(A_s * T_inv, axis=0), 0)
+        T_inv = gl.where(r == s, T_inv - above, T_inv)
+    return T_inv
+
+
+@gluon.jit(do_not_specialize=["N", "T", "total", "H", "group"])
+def ut_transform_16bit_kernel(
+    # pointers
+    k_ptr, g_ptr, beta_ptr, c_ptr, UT_ptr, cu_seqlens_ptr,
+    # sizes: `total` tokens in all, `group` value heads a key head
+    N, T, total, H, group, K: gl.constexpr,
+    # blocks
+    BK: gl.constexpr,
+    # flags
+    HAS_G: gl.constexpr, PACKED: gl.constexpr, LAUNCHES_NEXT: gl.constexpr,
+):  # fmt: skip
+    h = gl.program_id(1)
+    n, index, start, end = segment(cu_seqlens_ptr, gl.program_id(0), N, T, C, PACKED, True)
+    left = gl.minimum(end - start, C)
+    if left <= 0:
+        return
+
+    PART: gl.constexpr = min(BK, 64)  # key dimensions on their way through the registers
+    dtype: gl.constexpr = k_ptr.dtype.element_ty
+    lines: gl.constexpr = gl.BlockedLayout([1, 8], [256 // PART, PART // 8], [1, 1], [1, 0])
+    r = gl.arange(0, C, gl.SliceLayout(1, lines))[:, None]
+    dim = gl.arange(0, PART, gl.SliceLayout(0, lines))[None, :]
+    k_ptr += (start.to(gl.int64) * H + h) * K
+    k_shared: gl.constexpr = gl.NVMMASharedLayout.get_default_for([C, PART], dtype)
+    k_tiles = gl.allocate_shared_memory(dtype, [BK // PART, C, PART], k_shared)
+    for part in gl.static_range(BK // PART):
+        d = part * PART + dim
+        k = gl.load(k_ptr + r * (H * K) + d, mask=(r < left) & (d < K), other=0.0)
+        k_tiles.index(part).store(k)
+
+    # k_r . k_i, once for all value heads of this key head
+    zero = gl.zeros([16, 16], gl.float32, MMA)
+    overlaps = ()
+    for a in gl.static_range(BLOCKS):
+        for b in gl.static_range(a + 1):
+            overlap = zero
+            for part in gl.static_range(BK // PART):
+                late = k_tiles.index(part).slice(16 * a, 16).load(LEFT)
+                early = k_tiles.index(part).slice(16 * b, 16).permute((1, 0)).load(RIGHT)
+                overlap = mma_v2(late, early, overlap)
+            overlaps = overlaps + (overlap,)
+
+    c_tile = gl.allocate_shared_memory(gl.float32, [C], LINE)
+    beta_tile = gl.allocate_shared_memory(gl.float32, [C], LINE)
+    A_rows = gl.allocate_shared_memory(gl.float32, [16, 16, BLOCKS], COLUMN_FIRST)
+    A_blocks = A_rows._reinterpret(gl.float32, [16, C], PLAIN)
+    T_diagonal = gl.allocate_shared_memory(gl.float16, [BLOCKS, 16, 16], PLAIN_3D)
+    T_blocks = T_diagonal._reinterpret(gl.float16, [BLOCKS, 16, 16], PLAIN)
+    UT_diagonal = gl.allocate_shared_memory(gl.float16, [BLOCKS, 16, 16], PLAIN_3D)
+    UT_blocks = UT_diagonal._reinterpret(gl.float16, [BLOCKS, 16, 16], PLAIN)
+    UT_below = gl.allocate_shared_memory(gl.float16, [6, 16, 16], PLAIN)
+
+    token: gl.constexpr = gl.BlockedLayout([2], [32], [1], [0])
+    out: gl.constexpr = gl.BlockedLayout([1, 8], [16, 2], [1, 1], [1, 0])
+    t = gl.arange(0, C, token)
+    row = gl.arange(0, 16, gl.SliceLayout(1, out))[:, None]
+    column = gl.arange(0, 16, gl.SliceLayout(0, out))[None, :]
+    for hv in range(h * group, (h + 1) * group):
+        at = (start + t).to(gl.int64) * (H * group) + hv
+        beta = gl.load(beta_ptr + at, mask=t < left, other=0.0).to(gl.float32)
+        c = gl.zeros([C], gl.float32, token)
+        if HAS_G:
+            g_log2 = gl.load(g_ptr + at, mask=t < left, other=0.0).to(gl.float32) * LOG2_E
+            c = gl.associative_scan(gl.where(g_log2 < RESET, RESET, g_log2), 0, add)
+        first = hv.to(gl.int64) * total + start
+        gl.store(c_ptr + first + t, c, mask=t < left)
+        c_tile.store(c)
+        beta_tile.store(beta)
+
+        for a in gl.static_range(BLOCKS):
+            A_aa = interaction(overlaps[a * (a + 3) // 2], c_tile, beta_tile, a, a, left)
+            A_blocks.slice(16 * a, 16, dim=1).store(A_aa)
+        T_inv = gl.permute(solve_rows(A_rows), (1, 0, 2))
+        beta_i = beta_tile._reinterpret(gl.float32, [BLOCKS, 16], PLAIN)
+        beta_i = beta_i.load(gl.SliceLayout(1, T_inv.type.layout))
+        T_diagonal.store(T_inv.to(gl.float16))
+        UT_diagonal.store((T_inv * gl.expand_dims(beta_i, 1)).to(gl.float16))
+
+        # the blocks below, transposed: T_ae^T = -(sum of T_be^T A_ab^T) T_aa^T
+        below = ()
+        for a in gl.static_range(1, BLOCKS):
+            T_aa = T_blocks.index(a).permute((1, 0)).load(RIGHT)
+            A_a = ()
+            for b in gl.static_range(a):
+                A_ab = interaction(overlaps[a * (a + 1) // 2 + b], c_tile, beta_tile, a, b, left)
+                A_ab = gl.permute(A_ab.to(gl.float16), (1, 0))
+                A_a = A_a + (gl.convert_layout(A_ab, RIGHT),)
+            for e in gl.static_range(a):
+                T_ee = T_blocks.index(e).permute((1, 0)).load(LEFT)
+                X = mma_v2(T_ee, A_a[e], zero)
+                for b in gl.static_range(e + 1, a):
+                    X = mma_v2(below[b * (b - 1) // 2 + e], A_a[b], X)
+                X = gl.convert_layout(X.to(gl.float16), LEFT)
+                T_ae = -mma_v2(X, T_aa, zero)
+                below = below + (gl.convert_layout(T_ae.to(gl.float16), LEFT),)
+                beta_e = beta_tile.slice(16 * e, 16).load(ROWS)[:, None]
+                UT_ae = (T_ae * beta_e).to(gl.float16)
+                UT_below.index(a * (a - 1) // 2 + e).permute((1, 0)).store(UT_ae)
+
+        if LAUNCHES_NEXT:
+            gdc_launch_dependents()
+        for a in gl.static_range(BLOCKS):
+            UT_a = UT_ptr + (first + 16 * a + row) * C + column
+            for b in gl.static_range(BLOCKS):
+                UT = gl.zeros([16, 16], gl.float16, out)
+                if b < a:
+                    UT = UT_below.index(a * (a - 1) // 2 + b).load(out)
+                if b == a:
+                    UT = UT_blocks.index(a).load(out)
+                gl.store(UT_a + 16 * b, UT, mask=16 * a + row < left)
