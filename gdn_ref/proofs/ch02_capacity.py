@@ -1,0 +1,209 @@
+"""Chapter 2: what a matrix can hold at all, the best matrix, and recognition by a margin."""
+
+from itertools import product
+
+import numpy as np
+import sympy as sp
+
+from .. import linear_attention
+from .ch02_crosstalk import left_over
+from .data import hard_inputs, relative_error
+from .registry import verifies
+
+
+def matrix(name, rows, columns):
+    """A sympy matrix of independent symbols."""
+    return sp.Matrix(rows, columns, sp.symbols(f"{name}_:{rows}_:{columns}"))
+
+
+@verifies(
+    "eq-recall-rank",
+    method="polynomial",
+    covers="4 pairs, d_k = 2, d_v = 2, every key and every state",
+    mutants={
+        "one value changed": {"change": sp.Symbol("w")},
+        "a third column of keys": {"width": 3},
+        "minors one row smaller": {"order": 2},
+    },
+)
+def values_add_no_rank(change=0, width=2, order=3):
+    """What any state returns lies in the columns of K: all minors of [K V] past d_k vanish."""
+    K = matrix("k", 4, width)
+    V = K * matrix("s", 2, width).T
+    V[3, 1] += change
+    both = K.row_join(V)
+    rows, columns = list(range(4))[:order], range(both.cols)
+    picks = [c for c in product(columns, repeat=order) if list(c) == sorted(set(c))]
+    minors = [both.extract(rows[:-1] + [3], list(pick)) for pick in picks]
+    return left_over(minor.det(method="berkowitz") for minor in minors)
+
+
+@verifies(
+    "eq-recall-rank",
+    method="polynomial",
+    covers="3 pairs, the third key any combination of two, every state",
+    mutants={
+        "coefficients swapped": {"order": (1, 0)},
+        "the third value is free": {"free": 1},
+        "their mean": {"share": sp.Rational(1, 2)},
+    },
+)
+def last_value_is_forced(order=(0, 1), free=0, share=1):
+    """If k_3 = a k_1 + b k_2, the read at k_3 is a S k_1 + b S k_2, whatever the state is."""
+    S, K, c, extra = matrix("s", 2, 2), matrix("k", 2, 2), sp.symbols("c_:2"), sp.Symbol("w")
+    third = S * (c[0] * K.row(0) + c[1] * K.row(1)).T
+    forced = sum((share * c[order[i]] * S * K.row(i).T for i in range(2)), sp.zeros(2, 1))
+    return left_over(third - forced - free * extra * sp.ones(2, 1))
+
+
+@verifies(
+    "eq-least-squares-memory",
+    method="polynomial",
+    covers="more pairs than dimensions: 3 pairs, d_k = 2, every key and value",
+    mutants={
+        "linear attention": {"inverse": lambda gram: sp.eye(2)},
+        "sign of the off-diagonal": {"inverse": lambda gram: gram},
+        "only its diagonal inverted": {"inverse": lambda gram: sp.diag(gram[1, 1], gram[0, 0])},
+    },
+)
+def residual_is_orthogonal(inverse=lambda gram: gram.adjugate()):
+    """K^T (V - K S^T) = 0 for S = V^T K (K^T K)^-1, multiplied by the determinant.
+
+    Any other state S + D then has the residual R - K D^T, and ||R - K D^T||^2 is
+    ||R||^2 + ||K D^T||^2: the mixed term is R^T K = 0. So S is the best.
+    """
+    K, V = matrix("k", 3, 2), matrix("v", 3, 1)  # each row of S is a problem of its own
+    gram = K.T * K
+    scaled = V.T * K * inverse(gram)
+    return left_over(K.T * (gram.det() * V - K * scaled.T))
+
+
+@verifies(
+    "eq-least-squares-memory",
+    method="float64",
+    covers="against NumPy's pseudo-inverse, 40 and 90 pairs, d_k = 64",
+    mutants={
+        "linear attention": {"fewer": lambda K: K, "more": lambda K: K},
+        "K K^T not inverted": {"fewer": lambda K: K @ K.T @ K},
+        "K^T K inverted with its diagonal only": {"more": lambda K: K / np.square(K).sum(0)},
+    },
+)
+def both_forms_in_code(
+    fewer=lambda K: np.linalg.solve(K @ K.T, K),
+    more=lambda K: np.linalg.solve(K.T @ K, K.T).T,
+):
+    """Independent keys: linear attention on corrected values. More keys: normal equations."""
+    errors = []
+    for n, form in ((40, fewer), (90, more)):
+        _, K, V, *_ = hard_inputs(T=n, d_k=64, d_v=24)
+        errors.append(relative_error(V.T @ form(K), (np.linalg.pinv(K) @ V).T))
+    return max(errors)
+
+
+@verifies(
+    "eq-least-squares-error",
+    method="polynomial",
+    covers="3 pairs, d_k = 1 and 2, every key; values over every +-e_i",
+    mutants={
+        "d_k / n": {"left": lambda n, d: sp.Rational(d, n)},
+        "1 - d_k / (n - 1)": {"left": lambda n, d: 1 - sp.Rational(d, n - 1)},
+        "linear attention's (n - 1) / d_k": {"left": lambda n, d: sp.Rational(n - 1, d)},
+    },
+)
+def share_that_is_lost(left=lambda n, d: 1 - sp.Rational(d, n)):
+    """The mean of ||(I - P) V||^2, P = K (K^T K)^-1 K^T, over independent values with mean zero.
+
+    Only the mean of v v^T counts, as with keys in eq-crosstalk-mean: one column of V suffices, and
+    its mean is the trace of I - P over n.
+    """
+    residual = []
+    for d in (1, 2):
+        K = matrix("k", 3, d)
+        gram = K.T * K
+        projection = K * gram.adjugate() * K.T
+        lost = (gram.det() * sp.eye(3) - projection).trace() / 3
+        residual.append(lost - left(3, d) * gram.det())
+    return left_over(residual)
+
+
+c, x = sp.symbols("c x", positive=True)
+
+
+@verifies(
+    "eq-best-scale",
+    method="algebra",
+    covers="every crosstalk x > 0 and every factor c",
+    mutants={
+        "no factor": {"best": sp.Integer(1)},
+        "1 / x": {"best": 1 / x},
+        "x for x / (1 + x)": {"least": x},
+        "1 / (1 + x)": {"least": 1 / (1 + x)},
+    },
+)
+def scaled_read(best=1 / (1 + x), least=x / (1 + x)):
+    """The signal loses (1 - c)^2, the crosstalk keeps c^2 x: complete the square."""
+    return sp.simplify((1 - c) ** 2 + c**2 * x - least - (1 + x) * (c - best) ** 2)
+
+
+def signed_units(d):
+    """The 2 d unit vectors +-e_i, as rows of integers."""
+    return np.concatenate([np.eye(d, dtype=int), -np.eye(d, dtype=int)])
+
+
+@verifies(
+    "eq-retrieval-margin",
+    method="polynomial",
+    covers="2 and 3 pairs, d_k = 2, d_v = 3, all over every +-e_i",
+    mutants={
+        "the candidate's noise left out": {"variance": lambda n, d, m: (1, 1, n - 1, d * m)},
+        "the value's noise left out": {"variance": lambda n, d, m: (1, m, n - 1, d * m)},
+        "1 / d_v left out": {"variance": lambda n, d, m: (0, 1, 2 * (n - 1), d * m)},
+        "d_k for d_k d_v": {"variance": lambda n, d, m: (1, m, 2 * (n - 1), d)},
+    },
+)
+def margin_moments(variance=lambda n, d, m: (1, m, 2 * (n - 1), d * m)):
+    """Mean and variance of the right value's score less a wrong one's, by complete enumeration.
+
+    The square of the margin is quadratic in each key, value and candidate, so only the means of
+    k, v, k k^T and v v^T count: those of the signed unit vectors are the uniform ones.
+    Everything is an integer until the last line.
+    """
+    d, m, residual = 2, 3, []
+    keys, values = signed_units(d), signed_units(m)
+    for n in (2, 3):
+        total, squares, count = 0, 0, 0
+        for others in product(range(2 * d), repeat=n - 1):
+            overlaps = keys[list(others)] @ keys.T  # [other, key that is asked for]
+            for stored in product(range(2 * m), repeat=n - 1):
+                noise = overlaps.T @ values[list(stored)]  # [asked, d_v]
+                for own in values:
+                    margin = (own + noise) @ (own - values).T  # [asked, candidate]
+                    total += int(margin.sum())
+                    squares += int((margin**2).sum())
+                    count += margin.size
+        a, b, e, f = variance(n, d, m)
+        claim = sp.Rational(a, b) + sp.Rational(e, f)
+        residual += [total - count, sp.Rational(squares, count) - 1 - claim]
+    return residual
+
+
+@verifies(
+    "eq-retrieval-margin",
+    method="float64",
+    covers="package code: the margin of one read, split into its parts",
+    mutants={
+        "crosstalk on the candidate forgotten": {"candidate": 0},
+        "the value's own crosstalk forgotten": {"own": 0},
+    },
+)
+def margin_in_code(own=1, candidate=1):
+    """The package's read against the sum that the proof squares and averages."""
+    _, K, V, *_ = hard_inputs(T=20, d_k=12, d_v=7)
+    V = V / np.linalg.norm(V, axis=-1, keepdims=True)
+    wrong = V[-1]  # a candidate that was not stored
+    _, S = linear_attention.recurrent(K[:-1], K[:-1], V[:-1])
+    read = S @ K[0]
+    overlaps, others = K[1:-1] @ K[0], V[1:-1]
+    parts = 1 + own * overlaps @ (others @ V[0]) - wrong @ V[0]
+    parts -= candidate * overlaps @ (others @ wrong)
+    return relative_error(parts, (V[0] - wrong) @ read)

@@ -1,0 +1,224 @@
+"""Chapter 2: what a read returns, how large the crosstalk is, and how little keys can help."""
+
+from itertools import product
+
+import numpy as np
+import sympy as sp
+
+from .. import linear_attention
+from .data import hard_inputs, relative_error
+from .registry import verifies
+from .symbols import K, S, d_k, k, v
+from .symbols import U as V
+
+HALF = sp.Rational(1, 2)
+
+
+def grid(name, rows, columns):
+    """A NumPy array of independent symbols: the package's code runs on it."""
+    return np.array(sp.symbols(f"{name}_:{rows}_:{columns}"), dtype=object).reshape(rows, columns)
+
+
+def left_over(parts):
+    """How many of these polynomials are not zero. Expanded, only the zero polynomial is 0."""
+    return sum(sp.expand(part) != 0 for part in parts)
+
+
+@verifies(
+    "eq-gram-recall",
+    method="polynomial",
+    covers="package code, n = 3, d_k = 2, d_v = 2",
+    mutants={
+        "earlier tokens only": {"gram": lambda K: np.tril(K @ K.T)},
+        "own key left out": {"gram": lambda K: K @ K.T - np.diag(np.diag(K @ K.T))},
+        "unit matrix": {"gram": lambda K: np.eye(3, dtype=int).astype(object)},
+    },
+)
+def reads_at_all_keys(gram=lambda K: K @ K.T):
+    """After the package's loop has written n pairs, row j of `K S^T` is the read at key j."""
+    K, V = grid("k", 3, 2), grid("v", 3, 2)
+    _, state = linear_attention.recurrent(K, K, V)
+    return left_over((K @ state.T - gram(K) @ V).ravel())
+
+
+@verifies(
+    "eq-crosstalk",
+    method="algebra",
+    covers="every n, d_k, d_v, keys of any length",
+    mutants={
+        "key taken for a unit vector": {"own": v},
+        "own value counted again": {"others": V.T * (K * k) + v},
+        "the value's share forgotten": {"own": 0 * v},
+    },
+)
+def crosstalk_of_one_read(own=v * (k.T * k), others=V.T * (K * k)):
+    """The n - 1 other pairs, stacked in K and V, and the pair (k, v) that is asked for."""
+    state = V.T * K + v * k.T
+    return sp.expand(state * k - own - others)
+
+
+@verifies(
+    "eq-crosstalk",
+    method="float64",
+    covers="package code, 50 unit keys, mean cosine .1",
+    mutants={
+        "signs of the overlaps lost": {"overlap": np.abs},
+        "overlaps squared": {"overlap": np.square},
+        "only earlier tokens disturb": {"overlap": np.tril},
+    },
+)
+def crosstalk_in_code(overlap=lambda gram: gram):
+    """The error of every read after the package has written 50 pairs with unit keys."""
+    _, K, V, *_ = hard_inputs(cosine=0.1)
+    _, state = linear_attention.recurrent(K, K, V)
+    gram = K @ K.T
+    return relative_error(overlap(gram - np.eye(len(K))) @ V, K @ state.T - V)
+
+
+@verifies(
+    "eq-crosstalk-bound",
+    method="polynomial",
+    covers="3 disturbing pairs, d_v = 2, any overlaps and values",
+    mutants={
+        "overlaps not squared": {"power": 1},
+        "sum of the values' lengths, not squared": {"pairs": 0},
+        "each couple counted twice": {"pairs": 1},
+    },
+)
+def crosstalk_bound(power=2, pairs=HALF):
+    """Lagrange's identity: the bound minus the error is a sum of squares, so never negative.
+
+    It is zero exactly when every value is proportional to its overlap, with one common vector.
+    """
+    overlaps, values = sp.symbols("g_:3", real=True), grid("v", 3, 2)
+    error = sum(g * value for g, value in zip(overlaps, values, strict=True))
+    bound = sum(g**power for g in overlaps) * (values**2).sum()
+    gap = sum(
+        ((overlaps[i] * values[m] - overlaps[m] * values[i]) ** 2).sum()
+        for i, m in product(range(3), repeat=2)
+    )
+    return left_over([bound - (error**2).sum() - pairs * gap])
+
+
+@verifies(
+    "eq-crosstalk-mean",
+    method="algebra",
+    covers="uniform unit keys, every d_k",
+    mutants={
+        "1 / sqrt(d_k)": {"share": 1 / sp.sqrt(d_k)},
+        "1 / (d_k - 1)": {"share": 1 / (d_k - 1)},
+        "density without the power of sine": {"exponent": (d_k - 2) / 2},
+    },
+)
+def mean_squared_cosine(share=1 / d_k, exponent=(d_k - 3) / 2):
+    """The cosine x of two random directions has a density: (1 - x^2)
+    to the power (d_k - 3) / 2, up to a constant.
+    """
+
+    def moment(power):  # integral of x^power times the density
+        a, b = sp.Rational(power + 1, 2), exponent + 1
+        return sp.gamma(a) * sp.gamma(b) / sp.gamma(a + b)
+
+    return sp.gammasimp(moment(2) / moment(0) - share)
+
+
+UNITS = {d: [(axis, sign) for axis in range(d) for sign in (1, -1)] for d in (2, 3)}
+
+
+@verifies(
+    "eq-crosstalk-mean",
+    method="polynomial",
+    covers="3 pairs, d_k = 2 and 3, all values symbols, keys over every +-e_i",
+    mutants={
+        "1 for 1/d_k": {"share": lambda d_k: sp.Integer(1)},
+        "own value counted": {"counted": lambda j: range(3)},
+        "keys with a common sign": {"signs": (1,)},
+    },
+)
+def mean_squared_crosstalk(
+    share=lambda d_k: sp.Rational(1, d_k),
+    counted=lambda j: [i for i in range(3) if i != j],
+    signs=(1, -1),
+):
+    """The mean of ||S k_j - v_j||^2 over independent keys.
+
+    It is quadratic in every key, so of their distribution only the mean and the mean of k k^T
+    count. Uniform keys and the unit vectors with both signs share them: the mean is a finite sum.
+    """
+    values, residual = sp.symbols("v_0:3"), []
+    for d in (2, 3):
+        units = [unit for unit in UNITS[d] if unit[1] in signs]
+        for j in range(3):
+            total = 0
+            for keys in product(units, repeat=3):
+                overlap = [sign * keys[j][1] * (axis == keys[j][0]) for axis, sign in keys]
+                total += sp.expand(sum(overlap[i] * values[i] for i in range(3) if i != j) ** 2)
+            claim = share(d) * sum(values[i] ** 2 for i in counted(j))
+            residual.append(sp.expand(total / len(units) ** 3 - claim))
+    return residual
+
+
+@verifies(
+    "eq-welch-bound",
+    method="polynomial",
+    covers="3 keys in 2 dimensions, every entry a symbol",
+    mutants={
+        "n / d_k for n^2 / d_k": {"floor": lambda n, d: sp.Rational(n, d)},
+        "d_k^2 / n": {"floor": lambda n, d: sp.Rational(d * d, n)},
+        "own overlaps left out": {"own": 1},
+    },
+)
+def least_total_overlap(floor=lambda n, d: sp.Rational(n * n, d), own=0):
+    """The squared overlaps, less n^2/d_k, are the squared distance of K^T K from (n/d_k) I.
+
+    For unit keys the mean squared length is one. The identity holds for all keys with that mean in
+    the place of one, so the entries may stay symbols.
+    """
+    n, d = 3, 2
+    keys = sp.Matrix(grid("k", n, d))
+    length = (keys.T * keys).trace() / n
+    overlaps = sum(x**2 for x in keys * keys.T)
+    distance = sum(x**2 for x in keys.T * keys - sp.Rational(n, d) * length * sp.eye(d))
+    return left_over([overlaps - (floor(n, d) + own * n) * length**2 - distance])
+
+
+@verifies(
+    "eq-effective-width",
+    method="polynomial",
+    covers="any distribution on 3 keys in d_k = 2 dimensions",
+    mutants={
+        "trace of C, not of C^2": {"moment": lambda C: C.trace()},
+        "trace of C, squared": {"moment": lambda C: C.trace() ** 2},
+        "distance from I": {"centre": 1},
+        "distance from I / d_k^2": {"centre": sp.Rational(1, 4)},
+    },
+)
+def overlap_of_any_keys(moment=lambda C: (C * C).trace(), centre=HALF):
+    """Three keys with symbols for their probabilities: the mean squared overlap is trace C^2.
+
+    For unit keys trace C = 1, and then trace C^2 - 1/d_k is the squared distance of C from I/d_k;
+    the second residual keeps the trace as it is, so that the keys may stay symbols.
+    """
+    keys = [sp.Matrix(row) for row in grid("k", 3, 2)]
+    p = sp.symbols("p_:3")
+    C = sp.zeros(2)
+    for share, key in zip(p, keys, strict=True):
+        C += share * key * key.T
+    mean = sum(p[a] * p[b] * (keys[a].T * keys[b])[0] ** 2 for a, b in product(range(3), repeat=2))
+    distance = sum(x**2 for x in C - centre * C.trace() * sp.eye(2))
+    return left_over([mean - moment(C), moment(C) - C.trace() ** 2 / 2 - distance])
+
+
+@verifies(
+    "eq-overwrite",
+    method="algebra",
+    covers="every state, d_k, d_v, keys of any length",
+    mutants={
+        "the old answer is gone": {"before": 0 * v},
+        "the new value halved": {"written": v * (k.T * k) / 2},
+        "key taken for a unit vector": {"written": v},
+    },
+)
+def old_answer_stays(before=S * k, written=v * (k.T * k)):
+    """Read at the key that was just written: the old answer is still in the sum."""
+    return sp.expand((S + v * k.T) * k - before - written)

@@ -1,0 +1,182 @@
+"""Chapter 3: the causal mask in blocks, the chunk form, and the states between chunks."""
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+from sympy import MatrixSymbol, ZeroMatrix
+
+from .. import linear_attention
+from .data import hard_inputs, relative_error
+from .modular import Mod
+from .registry import verifies
+from .symbols import K, S, d_v, k, q, r, v
+from .token_forms import FORM, chunkwise, modular_tokens, ones_below, strict
+
+V = MatrixSymbol("V", r, d_v)  # the values of the r tokens so far
+REAL_SIZE = "C=64, two chunks, d_k=128, d_v=96"
+
+
+@verifies(
+    "eq-mask-blocks",
+    method="polynomial",
+    covers="every C and N up to 9",
+    mutants={
+        "diagonal blocks left full": {"inside": lambda C: np.ones((C, C), dtype=int)},
+        "strict inside a chunk": {"inside": lambda C: ones_below(C, -1)},
+        "own block counted twice": {"past": lambda N: ones_below(N, 0)},
+        "only the last chunk seen": {"past": lambda N: np.eye(N, k=-1, dtype=int)},
+        "future chunks seen": {"past": lambda N: ones_below(N, -1).T},
+    },
+)
+def mask_in_blocks(inside=lambda C: ones_below(C, 0), past=lambda N: ones_below(N, -1)):
+    """Entry (t, i) of both sides, the left one straight from i <= t."""
+    residuals = []
+    for C, N in product(range(1, 10), repeat=2):
+        token = np.arange(C * N)
+        mask = (token[None, :] <= token[:, None]).astype(int)
+        full = np.ones((C, C), dtype=int)
+        blocks = np.kron(np.eye(N, dtype=int), inside(C)) + np.kron(past(N), full)
+        residuals.append(int(abs(mask - blocks).max()))
+    return residuals
+
+
+@verifies(
+    "eq-linear-attention-chunk",
+    method="algebra",
+    covers="every r, d_k, d_v",
+    mutants={
+        "strict M": {"scores": q.T * K.T * 0},
+        "S not read": {"old": ZeroMatrix(d_v, 1).T},
+        "the write left out": {"write": 0 * v * k.T},
+        "S written twice": {"write": v * k.T + S},
+    },
+)
+def chunk_step(scores=q.T * K.T, old=q.T * S.T, write=v * k.T):
+    """Base, r = 0: S. Step: S_r = S + V^T K gains v k^T.
+
+    Row r of O is (S_r q)^T. Row r of M has ones up to the token
+    itself, so row r of M . Q K^T is q^T K^T.
+    """
+    state = S + V.T * K
+    step = (state + v * k.T) - (S + V.T * K + write)
+    return [step, (state * q).T - (old + scores * V)]
+
+
+NEITHER = {  # no decay, no correction: linear attention as a case of the general chunk form
+    "gamma": lambda x: np.ones(len(x.alpha), dtype=np.int64),
+    "Gamma": lambda x: ones_below(len(x.alpha), 0),
+    "E": lambda x: x.V,
+}
+
+
+@cache
+def token_loop():
+    """Outputs and last state of 128 tokens modulo p, one token after the other."""
+    x = modular_tokens()
+    S, outputs = x.S, []
+    for t in range(len(x.alpha)):
+        S = S + x.V[t][:, None] * x.K[t][None, :]
+        outputs.append((S @ x.Q[t]).residues)
+    return Mod(np.stack(outputs)), S
+
+
+@verifies(
+    "eq-linear-attention-chunk",
+    method="modular",
+    covers=REAL_SIZE,
+    mutants={
+        "strict mask": {"form": NEITHER | {"scores": lambda x: strict(x.Q @ x.K.T)}},
+        "no mask": {"form": NEITHER | {"scores": lambda x: x.Q @ x.K.T}},
+        "state not handed on": {"form": NEITHER | {"S_next": lambda x: x.S}},
+        "state not read": {"form": NEITHER | {"O": lambda x: x.scores @ x.V}},
+        "keys and queries swapped": {
+            "form": NEITHER | {"scores": lambda x: x.Gamma * (x.K @ x.Q.T)}
+        },
+    },
+)
+def chunk_at_real_size(form=NEITHER):
+    """Two chunks against 128 single tokens, modulo 2^61 - 1: an identity of degree 3."""
+    O, _, last = chunkwise(modular_tokens(), FORM | form)
+    outputs, state = token_loop()
+    return [O - outputs, last - state]
+
+
+def scan(chunk_size, chunk=linear_attention.chunk, start=0):
+    """Outputs and last state in one row; with `start`, the first chunk has that many tokens."""
+    Q, K, V, *_, S = hard_inputs()
+    outputs, done = [], 0
+    for end in [*range(start, len(Q), chunk_size), len(Q)]:
+        if end > done:
+            O, S = chunk(S, Q[done:end], K[done:end], V[done:end])
+            outputs.append(O)
+        done = end
+    return np.concatenate([*map(np.ravel, outputs), S.ravel()])
+
+
+def _forgets(S, Q, K, V):
+    O, _ = linear_attention.chunk(S, Q, K, V)
+    return O, S
+
+
+@verifies(
+    "eq-linear-attention-chunk",
+    method="float64",
+    covers="50 tokens, C from 1 to 64, and cuts at any place",
+    mutants={
+        "state not handed on": {"chunk": _forgets},
+        "state not read": {"chunk": lambda S, Q, K, V: linear_attention.chunk(0 * S, Q, K, V)},
+    },
+)
+def every_chunk_size_agrees(chunk=linear_attention.chunk):
+    """The package: cut anywhere, the chunks give what single tokens give."""
+    Q, K, V, *_, S = hard_inputs()
+    right = np.concatenate([x.ravel() for x in linear_attention.recurrent(Q, K, V, S)])
+    cuts = [(C, 0) for C in (1, 2, 3, 7, 10, 16, 50, 64)] + [(16, 5), (7, 1)]
+    return max(relative_error(scan(C, chunk, start), right) for C, start in cuts)
+
+
+@verifies(
+    "eq-chunk-states",
+    method="algebra",
+    covers="every C, N, d_k, d_v",
+    mutants={
+        "own chunk counted": {"before": V.T * K},
+        "own chunk not handed on": {"own": 0 * V.T * K},
+        "first state left out": {"start": 0 * S},
+    },
+)
+def states_step(own=V.T * K, before=0 * V.T * K, start=S):
+    """Base: the sum over no chunk leaves S. Step: chunk n adds V_n^T K_n to the sum before it."""
+    earlier = MatrixSymbol("Sigma", *S.shape)  # the sum over the chunks before chunk n
+    received = S + earlier
+    handed_on = received + V.T * K
+    return [handed_on - (start + earlier + own), received - (S + earlier + before)]
+
+
+@verifies(
+    "eq-chunk-states",
+    method="modular",
+    covers="64 chunks of 8 tokens, d_k=32, d_v=24",
+    mutants={
+        "own chunk counted": {"inclusive": True},
+        "one chunk late": {"late": 1},
+        "states not read": {"read": 0},
+    },
+)
+def states_first_then_outputs(inclusive=False, late=0, read=1):
+    """All states by a running sum, then all outputs at once, against one chunk after the other."""
+    x = modular_tokens(C=8, d_k=32, d_v=24, number_of_chunks=64)
+    cuts = [slice(start, start + 8) for start in range(0, 512, 8)]
+    added = [x.V[cut].T @ x.K[cut] for cut in cuts]
+    S, states = x.S, []
+    for update in added:
+        S, before = S + update, S
+        states.append(S if inclusive else before)
+    states = [x.S] * late + states[: len(states) - late]
+    M, residuals = ones_below(8, 0), []
+    right, _, _ = chunkwise(x, FORM | NEITHER)
+    for cut, state in zip(cuts, states, strict=True):
+        O = x.Q[cut] @ state.T * read + (M * (x.Q[cut] @ x.K[cut].T)) @ x.V[cut]
+        residuals.append(O - right[cut])
+    return residuals

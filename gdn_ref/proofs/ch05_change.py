@@ -1,0 +1,100 @@
+"""Checks of chapter 5: which change of the memory one step is, among all that were possible."""
+
+import numpy as np
+from sympy import Rational, Symbol, exp, simplify, sqrt, symbols
+
+from gdn_ref import delta_rule
+
+from .ch05_step import KEY, key, kT, n, old, reduce, value
+from .data import relative_error
+from .registry import verifies
+
+eta = symbols("eta", positive=True)  # the trust in the new pair
+eT, X = symbols("e^T X", commutative=False)
+
+
+@verifies(
+    "eq-exact-rewrite",
+    method="algebra",
+    covers="every d_k, d_v, every key",
+    mutants={
+        "length not squared": {"strength": 1 / sqrt(n)},
+        "strength 1 for any key": {"strength": 1},
+        "strength 2": {"strength": 2 / n},
+    },
+)
+def exact_rewrite(strength=1 / n):
+    """With beta = 1 / ||k||^2 the memory answers v at k."""
+    after = old + strength * (value - old * key) * kT
+    return reduce(after * key, KEY) - value
+
+
+@verifies(
+    "eq-smallest-change",
+    method="algebra",
+    covers="every d_k, d_v, every X with X k = v",
+    mutants={
+        "half way": {"strength": Rational(1, 2) / n},
+        "X answers something else": {"answer": 2 * value},
+        "change not divided by the length": {"size": 1},
+    },
+)
+def smallest_change(strength=1 / n, answer=value, size=1 / n):
+    """X - S_t is orthogonal to S_t - S: their inner product is e^T (X - S_t) k times a number.
+
+    And the squared size of the step is ||e||^2 ||k||^2 strength^2.
+    """
+    after = old + strength * (value - old * key) * kT
+    product = reduce(eT * (X - after) * key, KEY | {X * key: answer})
+    return [product, simplify(n * strength**2 - size)]
+
+
+@verifies(
+    "eq-smallest-change",
+    method="float64",
+    covers="delta_rule.step against 20 other memories that answer v",
+    mutants={"beta too small": {"share": 0.9}, "beta too large": {"share": 1.1}},
+)
+def smallest_change_in_code(share=1.0):
+    """Pythagoras: ||X - S||^2 = ||X - S_t||^2 + ||S_t - S||^2."""
+    rng = np.random.default_rng(5)
+    state, key, value = rng.normal(size=(7, 12)), rng.normal(size=12), rng.normal(size=7)
+    _, after = delta_rule.step(state, key, key, value, np.asarray(share / (key @ key)))
+    others = rng.normal(size=(20, 7, 12))
+    others += ((value - others @ key) / (key @ key))[..., None] * key
+    straight = ((others - state) ** 2).sum((1, 2))
+    detour = ((others - after) ** 2).sum((1, 2)) + ((after - state) ** 2).sum()
+    return relative_error(detour, straight)
+
+
+@verifies(
+    "eq-proximal-step",
+    method="algebra",
+    covers="every d_k, d_v, every key and trust",
+    mutants={
+        "an explicit step": {"strength": eta},
+        "unit key assumed": {"strength": eta / (1 + eta)},
+        "trust upside down": {"strength": 1 / (eta + n)},
+    },
+)
+def proximal_step(strength=eta / (1 + eta * n)):
+    """The gradient of the trade-off vanishes at S_t; it is strictly convex, so nowhere else."""
+    after = old + strength * (value - old * key) * kT
+    slope = -(value - after * key) * kT + (after - old) / eta
+    word = reduce(slope, KEY)
+    return [simplify(word.coeff(value * kT)), simplify(word.coeff(old * key * kT))]
+
+
+@verifies(
+    "eq-proximal-step",
+    method="algebra",
+    covers="unit key, every logit",
+    mutants={
+        "half the logit": {"trust": lambda logit: exp(logit / 2)},
+        "the logit itself": {"trust": lambda logit: logit},
+    },
+)
+def sigmoid_is_a_trust(trust=exp):
+    """With a unit key, beta = sigmoid(b) is the trust e^b."""
+    b = Symbol("b", real=True)
+    return simplify(trust(b) / (1 + trust(b)) - 1 / (1 + exp(-b)))

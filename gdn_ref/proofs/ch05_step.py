@@ -1,0 +1,227 @@
+"""Checks of chapter 5: one token of the delta rule as one step down the recall loss.
+
+Two calculi, both for every d_k and d_v. Matrix symbols know how to differentiate. Words are
+letters that do not commute, with rules such as k^T k = n for what a row times a column is.
+"""
+
+import numpy as np
+from sympy import Matrix, Symbol, Trace, expand, sqrt, symbols
+
+from gdn_ref import delta_rule
+
+from .data import hard_inputs, relative_error
+from .registry import definition, verifies
+from .symbols import I_k, S, beta, k, v
+
+n = symbols("n", positive=True)  # ||k||^2
+kT, old, key, value, y = symbols("k^T S k v y", commutative=False)
+
+definition("eq-recall-loss", "How far the memory's answer at a key is from the value.")
+
+
+def loss(state):
+    """eq-recall-loss as a matrix expression of symbolic size."""
+    error = v - state * k
+    return Trace(error.T * error) / 2
+
+
+def letters(name, size):
+    """A column of symbols."""
+    return Matrix(symbols(f"{name}_1:{size + 1}"))
+
+
+def reduce(word, rules):
+    """Expand a word and apply the rules (row times column -> scalar) until none applies."""
+    word, before = expand(word), None
+    while word != before:
+        before, word = word, expand(word.subs(rules))
+    return word
+
+
+@verifies(
+    "eq-recall-gradient",
+    method="algebra",
+    covers="every d_k, d_v",
+    mutants={
+        "uphill": {"gradient": (v - S * k) * k.T},
+        "a factor 2 too many": {"gradient": -2 * (v - S * k) * k.T},
+        "the old answer ignored": {"gradient": -v * k.T},
+    },
+)
+def gradient_of_the_loss(gradient=-(v - S * k) * k.T):
+    """Sympy differentiates a trace by a matrix symbol."""
+    return (loss(S).diff(S) - gradient).doit().expand()
+
+
+@verifies(
+    "eq-recall-gradient",
+    method="polynomial",
+    covers="d_v = d_k = 2, entry by entry",
+    mutants={
+        "uphill": {"claim": lambda e, key: e * key.T},
+        "transposed": {"claim": lambda e, key: -key * e.T},
+    },
+)
+def entries_of_the_gradient(claim=lambda e, key: -e * key.T):
+    """The derivative by each entry of S; a square S on purpose, so that the transpose runs too."""
+    state, key, value = Matrix(2, 2, symbols("s_1:5")), letters("k", 2), letters("v", 2)
+    error = value - state * key
+    half_square = error.dot(error) / 2
+    return (state.applyfunc(lambda entry: half_square.diff(entry)) - claim(error, key)).expand()
+
+
+@verifies(
+    "eq-gradient-step",
+    method="algebra",
+    covers="every d_k, d_v",
+    mutants={
+        "uphill": {"rate": -beta},
+        "rate 1 whatever beta": {"rate": 1},
+        "the gradient at zero": {"at": 0 * S},
+    },
+)
+def gradient_step(rate=beta, at=S):
+    """S - beta grad L(S) is the delta rule; the gradient is taken by sympy, not by hand."""
+    slope = loss(S).diff(S).subs(S, at)
+    return ((S - rate * slope) - (S + beta * (v - S * k) * k.T)).doit().expand()
+
+
+@verifies(
+    "eq-gradient-step",
+    method="float64",
+    covers="delta_rule.step, keys of any length",
+    mutants={"half the rate": {"share": 0.5}, "uphill": {"share": -1.0}},
+)
+def gradient_step_in_code(share=1.0):
+    """Central differences with step 1: exact for a quadratic loss, up to rounding."""
+    rng = np.random.default_rng(5)
+    state, key, value = rng.normal(size=(7, 12)), rng.normal(size=12), rng.normal(size=7)
+    strength = np.asarray(0.3)
+    slope = np.empty_like(state)
+    for place in np.ndindex(state.shape):
+        by = np.zeros_like(state)
+        by[place] = 1.0
+        up, down = (((value - (state + s * by) @ key) ** 2).sum() / 2 for s in (1, -1))
+        slope[place] = (up - down) / 2
+    _, after = delta_rule.step(state, key, key, value, strength)
+    return relative_error(state - share * strength * slope, after)
+
+
+@verifies(
+    "eq-delta-form",
+    method="algebra",
+    covers="every d_k, d_v",
+    mutants={
+        "beta only on the erasing": {"write": v * k.T},
+        "beta only on the writing": {"keep": I_k - k * k.T},
+        "sign": {"keep": I_k + beta * k * k.T},
+    },
+)
+def two_forms(keep=I_k - beta * k * k.T, write=beta * v * k.T):
+    """Correct the answer, or erase a share and write a share: one and the same."""
+    return (S * keep + write - (S + beta * (v - S * k) * k.T)).expand()
+
+
+@verifies(
+    "eq-delta-form",
+    method="float64",
+    covers="delta_rule.recurrent, 50 tokens",
+    mutants={"erases from the left": {"left": True}, "beta twice": {"power": 2}},
+)
+def two_forms_in_code(left=False, power=1):
+    """The package corrects; here the transition is formed and multiplied (square S)."""
+    q, keys, values, _, strengths, start = hard_inputs(d_k=8, d_v=8)
+    _, last = delta_rule.recurrent(q, keys, values, strengths, start)
+    state = start
+    for key, value, b in zip(keys, values, strengths, strict=True):
+        transition = np.eye(8) - b * np.outer(key, key)
+        state = transition @ state if left else state @ transition
+        state = state + b**power * np.outer(value, key)
+    return relative_error(state, last)
+
+
+@verifies(
+    "eq-delta-spill",
+    method="algebra",
+    covers="every d_k, d_v, key and question",
+    mutants={
+        "the value spills": {"spilled": value},
+        "the old answer spills": {"spilled": old * key},
+        "as for a unit key": {"overlap": kT * y / n},
+    },
+)
+def spill(spilled=value - old * key, overlap=kT * y):
+    """S_t y - S_{t-1} y for any y."""
+    after = old + beta * (value - old * key) * kT
+    return expand(after * y - old * y - beta * spilled * overlap)
+
+
+across = Symbol("y_across", commutative=False)
+KEY = {kT * key: n, kT * across: 0}
+
+
+@verifies(
+    "eq-erase-and-write",
+    method="algebra",
+    covers="every d_k, d_v, every key",
+    mutants={
+        "unit key assumed": {"keep": 1 - beta, "write": beta},
+        "nothing erased": {"keep": 1},
+        "other directions fade too": {"elsewhere": 1 - beta * n},
+    },
+)
+def erase_and_write(keep=1 - beta * n, write=beta * n, elsewhere=1):
+    """After the token, reading at k blends old and new; reading at right angles is as before."""
+    after = old * (1 - beta * key * kT) + beta * value * kT
+    at_key = reduce(after * key, KEY) - keep * old * key - write * value
+    at_right_angles = reduce(after * across, KEY) - elsewhere * old * across
+    return [expand(at_key), expand(at_right_angles)]
+
+
+@verifies(
+    "eq-erase-and-write",
+    method="float64",
+    covers="delta_rule.step, keys of any length",
+    mutants={"unit key assumed": {"power": 0}, "norm not squared": {"power": 1}},
+)
+def erase_and_write_in_code(power=2):
+    """The package's step, read back with its own key as the query."""
+    rng = np.random.default_rng(6)
+    state, key, value = rng.normal(size=(7, 12)), rng.normal(size=12), rng.normal(size=7)
+    strength = np.asarray(0.7)
+    read, _ = delta_rule.step(state, key, key, value, strength)
+    share = strength * np.linalg.norm(key) ** power
+    return relative_error(read, (1 - share) * (state @ key) + share * value)
+
+
+@verifies(
+    "eq-residual",
+    method="algebra",
+    covers="every d_k, d_v, every key",
+    mutants={
+        "unit key assumed": {"ratio": 1 - beta},
+        "norm not squared": {"ratio": 1 - beta * sqrt(n)},
+        "nothing left": {"ratio": 0},
+    },
+)
+def residual(ratio=1 - beta * n):
+    """What is left of the error at the token's own key."""
+    after = old + beta * (value - old * key) * kT
+    return expand(reduce(value - after * key, KEY) - ratio * (value - old * key))
+
+
+@verifies(
+    "eq-residual",
+    method="polynomial",
+    covers="the loss of one row, d_k = 2; the rows add up",
+    mutants={
+        "falls like the residual": {"power": 1},
+        "unit key assumed": {"size": lambda key: 1},
+    },
+)
+def loss_after_a_step(power=2, size=lambda key: key.dot(key)):
+    """The loss is multiplied by (1 - beta ||k||^2)^2, whatever the state and the value."""
+    state, key, value = Matrix(1, 2, symbols("s_1:3")), letters("k", 2), letters("v", 1)
+    error = value - state * key
+    left = value - (state + beta * error * key.T) * key
+    return expand(left.dot(left) - (1 - beta * size(key)) ** power * error.dot(error))

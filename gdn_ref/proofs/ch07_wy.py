@@ -1,0 +1,203 @@
+"""Chapter 7: a product of factors as a sum of outer products, and what follows from it."""
+
+from functools import cache
+
+import numpy as np
+from sympy import BlockMatrix, MatrixSymbol, ZeroMatrix, block_collapse
+
+from .ch07_unroll import FACTOR, WRITE, products, token_loop
+from .modular import P as PRIME
+from .modular import join
+from .registry import verifies
+from .symbols import I_k, K, U, W, beta, d_k, k, r, v
+from .token_forms import modular_tokens, polynomial_tokens
+
+w_new = beta * (k - W.T * K * k)  # the next token's vectors, from the r so far
+u_new = beta * (v - U.T * K * k)
+
+
+@cache
+def real_size():
+    """64 tokens modulo p, their `W` and `U`, `P` and `H`, and every state."""
+    x = modular_tokens(number_of_chunks=1)
+    tokens = x.K, x.V, x.beta
+    return x, recursion(*tokens), products(*tokens), token_loop(x)
+
+
+def recursion(K, V, beta):
+    """`W` and `U` row by row, as the theorem writes them, in any arithmetic."""
+    W, U = K[:1] * beta[:1, None], V[:1] * beta[:1, None]
+    for t in range(1, len(K)):
+        seen = K[t : t + 1] @ K[:t].T  # k_i^T k_t for the earlier tokens i
+        W = join([W, (K[t : t + 1] - seen @ W) * beta[t]], np.concatenate)
+        U = join([U, (V[t : t + 1] - seen @ U) * beta[t]], np.concatenate)
+    return W, U
+
+
+@verifies(
+    "eq-wy-product",
+    method="algebra",
+    covers="every r, d_k",
+    mutants={
+        "beta left out of w": {"w": k - W.T * K * k},
+        "w without the earlier tokens": {"w": beta * k},
+        "earlier tokens added": {"w": beta * (k + W.T * K * k)},
+        "W and K swapped": {"w": beta * (k - K.T * W * k)},
+        "newest factor on the left": {"last": lambda P: FACTOR * P},
+    },
+)
+def one_more_factor(w=w_new, last=lambda P: P * FACTOR):
+    """Base, r = 1: w = beta k. Step: I - W^T K, times one factor, loses one outer product."""
+    base = FACTOR - (I_k - (beta * k) * k.T)
+    P = I_k - W.T * K
+    step = last(P) - (P - w * k.T)
+    return [base, step]
+
+
+@verifies(
+    "eq-wy-product",
+    method="modular",
+    covers="64 tokens, d_k=128",
+    mutants={
+        "w without the earlier tokens": {"rows": lambda x, W: x.K * x.beta[:, None]},
+        "earlier keys for earlier w": {
+            "rows": lambda x, W: (
+                (x.K - (np.tril(np.ones((64, 64), dtype=np.int64), -1) * (x.K @ x.K.T)) @ x.K)
+                * x.beta[:, None]
+            )
+        },
+    },
+)
+def product_at_real_size(rows=lambda x, W: W):
+    """I - W^T K from the recursion against 64 factors: degree at most 192."""
+    x, (W, _), (P, _), _ = real_size()
+    return np.eye(x.K.shape[1], dtype=np.int64) - rows(x, W).T @ x.K - P
+
+
+@verifies(
+    "eq-wy-sum",
+    method="algebra",
+    covers="every r, d_k, d_v",
+    mutants={
+        "beta left out of u": {"u": v - U.T * K * k},
+        "u without the earlier tokens": {"u": beta * v},
+        "earlier tokens added": {"u": beta * (v + U.T * K * k)},
+        "earlier writes left alone": {"last": lambda H: H},
+    },
+)
+def one_more_write(u=u_new, last=lambda H: H * FACTOR):
+    """Base, r = 1: u = beta v. Step: U^T K, times one factor, plus one write."""
+    base = WRITE - (beta * v) * k.T
+    H = U.T * K
+    step = last(H) + WRITE - (H + u * k.T)
+    return [base, step]
+
+
+@verifies(
+    "eq-wy-sum",
+    method="modular",
+    covers="64 tokens, d_k=128, d_v=96",
+    mutants={
+        "beta left out": {"rows": lambda x, U: x.V + U - x.V * x.beta[:, None]},
+        "no corrections": {"rows": lambda x, U: x.V * x.beta[:, None]},
+    },
+)
+def writes_at_real_size(rows=lambda x, U: U):
+    """U^T K from the recursion against the writes of 64 tokens: degree at most 193."""
+    x, (_, U), (_, H), _ = real_size()
+    return rows(x, U).T @ x.K - H
+
+
+def stack(above, below):
+    """One row more, as a block matrix."""
+    return BlockMatrix([[above], [below]])
+
+
+@verifies(
+    "eq-wy-matrix",
+    method="algebra",
+    covers="every r, d_k, d_v",
+    mutants={
+        "W and K swapped": {"product": lambda W, K: K.T * W},
+        "the new key for the new w": {"row": k.T},
+        "the new row missing": {"row": ZeroMatrix(1, d_k)},
+    },
+)
+def sum_as_a_product(product=lambda W, K: W.T * K, row=w_new.T):
+    """A row below W and a row below K add one outer product; base, r = 0: nothing."""
+    grown = block_collapse(product(stack(W, row), stack(K, k.T)))
+    return grown - (W.T * K + w_new * k.T)
+
+
+@verifies(
+    "eq-wy-matrix",
+    method="polynomial",
+    covers="r=4, d_k=d_v=3",
+    mutants={
+        "W and K swapped": {"P_of": lambda W, K: K.T @ W},
+        "values' rows for keys'": {"H_of": lambda U, K: K.T @ U},
+    },
+)
+def both_products_in_full(P_of=lambda W, K: W.T @ K, H_of=lambda U, K: U.T @ K):
+    """Every entry a symbol: I - W^T K and U^T K against four factors multiplied out."""
+    x = polynomial_tokens()
+    W, U = recursion(x.K, x.V, x.beta)
+    P, H = products(x.K, x.V, x.beta)
+    residual = [np.eye(3, dtype=np.int64) - P_of(W, x.K) - P, H_of(U, x.K) - H]
+    return int(any((part != 0).any() for part in residual))
+
+
+@verifies(
+    "eq-wy-rank",
+    method="algebra",
+    covers="every r, d_k",
+    mutants={
+        "orthogonal to W instead": {"unseen": W},
+        "the product turned round": {"P": I_k - K.T * W},
+    },
+)
+def nothing_else_changes(unseen=K, P=I_k - W.T * K):
+    """A y orthogonal to all r keys, K y = 0, stays: P y = y. So the change has rank r at most."""
+    y = MatrixSymbol("y", d_k, 1)
+    return ((P - I_k) * y).expand().subs(unseen * y, ZeroMatrix(r, 1))
+
+
+def rank(matrix):
+    """Rank modulo 2^61 - 1, by elimination in exact integers."""
+    rows, found = [[int(x) for x in row] for row in matrix.residues], 0
+    for column in range(len(rows[0])):
+        pivot = next((n for n in range(found, len(rows)) if rows[n][column]), None)
+        if pivot is None:
+            continue
+        rows[found], rows[pivot] = rows[pivot], rows[found]
+        scale = pow(rows[found][column], PRIME - 2, PRIME)
+        for n in range(found + 1, len(rows)):
+            factor = rows[n][column] * scale % PRIME
+            if factor:
+                pairs = zip(rows[n], rows[found], strict=True)
+                rows[n] = [(a - factor * b) % PRIME for a, b in pairs]
+        found += 1
+    return found
+
+
+@verifies(
+    "eq-wy-rank",
+    method="modular",
+    covers="r = 1 to 12, d_k=16, independent keys",
+    mutants={
+        "doubles with each token": {"claim": lambda r: min(16, 2**r - 1)},
+        "P itself": {"of": lambda P: P},
+        "a strength of zero": {"strengths": lambda b: b * (np.arange(len(b)) != 1)},
+        "a key that comes back": {"keys": lambda K: join([K[:6], K[:6]], np.concatenate)},
+    },
+)
+def rank_of_the_change(
+    claim=lambda r: r,
+    of=lambda P: np.eye(16, dtype=np.int64) - P,
+    strengths=lambda b: b,
+    keys=lambda K: K,
+):
+    """Rank of I - P^r for random keys and strengths, which are independent and not zero."""
+    x = modular_tokens(C=12, d_k=16, d_v=2, number_of_chunks=1)
+    K, b = keys(x.K), strengths(x.beta)
+    return [rank(of(products(K[:n], x.V[:n], b[:n])[0])) - claim(n) for n in range(1, 13)]

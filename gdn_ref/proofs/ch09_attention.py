@@ -1,0 +1,127 @@
+"""Chapter 9: a chunk as a map of states, and a whole sequence as one attention matrix."""
+
+from functools import cache
+
+import numpy as np
+from sympy import MatrixSymbol
+
+from .ch09_chunk import DELTA, without_decay
+from .modular import Mod
+from .registry import verifies
+from .symbols import I_k, K, S, U, W, beta, d_k, d_v, k, r, v
+from .token_forms import Chunk, Tokens, join, modular_tokens, recurrence, rows, solve
+
+V = MatrixSymbol("V", r, d_v)  # the values of the r tokens so far
+
+
+@verifies(
+    "eq-delta-chunk-map",
+    method="algebra",
+    covers="every C, d_k, d_v",
+    mutants={
+        "K and W swapped": {"kept": I_k - K.T * W},
+        "sign": {"kept": I_k + W.T * K},
+        "writes of V": {"written": V.T * K},
+    },
+)
+def chunk_as_a_map(kept=I_k - W.T * K, written=U.T * K):
+    """S + (U - W S^T)^T K, sorted by S."""
+    return S + (U.T - S * W.T) * K - (S * kept + written)
+
+
+@verifies(
+    "eq-delta-chunk-map",
+    method="modular",
+    covers="C=64, d_k=128, d_v=96",
+    mutants={
+        "K and W swapped": {"kept": lambda x: np.eye(128, dtype=np.int64) - x.K.T @ x.W},
+        "each key erased by itself": {
+            "kept": lambda x: np.eye(128, dtype=np.int64) - rows(x.beta, x.K).T @ x.K
+        },
+    },
+)
+def map_at_real_size(kept=lambda x: np.eye(128, dtype=np.int64) - x.W.T @ x.K):
+    """S (I - W^T K) + U^T K against the state after 64 tokens."""
+    tokens = without_decay(modular_tokens(number_of_chunks=1))
+    x = Chunk(DELTA, **vars(tokens))
+    return x.S @ kept(x) + x.U.T @ x.K - recurrence(tokens)[2]
+
+
+X = MatrixSymbol("X", r, d_k)  # row i: beta_i k_i^T times the factors of the tokens after i
+
+
+@verifies(
+    "eq-delta-attention-weight",
+    method="algebra",
+    covers="every r, d_k, d_v",
+    mutants={
+        "the factor on the left": {"earlier": X - beta * X * k * k.T * 2},
+        "earlier weights unchanged": {"earlier": X},
+        "own weight without beta": {"own": k.T},
+        "own weight erased too": {"own": beta * k.T * (I_k - beta * k * k.T)},
+    },
+)
+def weights_of_one_more(earlier=X * (I_k - beta * k * k.T), own=beta * k.T):
+    """S_r = V^T X: the next token multiplies every row of X by its factor and adds a row."""
+    after = V.T * X * (I_k - beta * k * k.T) + beta * v * k.T
+    return after - (V.T * earlier + v * own)
+
+
+def _empty(tokens):
+    return Tokens(**(vars(without_decay(tokens)) | {"S": tokens.S * 0}))
+
+
+@cache
+def _one_chunk(C, width):
+    return _empty(modular_tokens(C, width, width, number_of_chunks=1))
+
+
+@verifies(
+    "eq-delta-attention",
+    method="modular",
+    covers="T=64, d_k=d_v=48",
+    mutants={
+        "B left out": {"matrix": lambda x, B: x.scores @ solve(x.A, B * 0 + np.eye(64, dtype=int))},
+        "the inverse on the left": {"matrix": lambda x, B: solve(x.A, B @ x.scores)},
+        "no inverse": {"matrix": lambda x, B: x.scores @ B},
+        "no mask": {"matrix": lambda x, B: (x.Q @ x.K.T) @ solve(x.A, B)},
+    },
+)
+def attention_matrix(matrix=lambda x, B: x.scores @ solve(x.A, B)):
+    """(M . Q K^T) (I + A)^-1 B V against the token loop from an empty state."""
+    tokens = _one_chunk(64, 48)
+    x = Chunk(DELTA, **vars(tokens))
+    return matrix(x, diagonal(x.beta)) @ x.V - recurrence(tokens)[0]
+
+
+@verifies(
+    "eq-delta-attention-weight",
+    method="modular",
+    covers="all weights of 12 tokens, d_k=20",
+    mutants={
+        "the writer's factor too": {"first": 0},
+        "the next factor missed": {"first": 2},
+        "the reader's factor missed": {"last": 0},
+        "without beta": {"power": 0},
+    },
+)
+def each_weight(first=1, last=1, power=1):
+    """beta_i k_i^T prod_{i < j <= r} (I - beta_j k_j k_j^T) q_r, factor by factor."""
+    tokens = _one_chunk(12, 20)
+    x = Chunk(DELTA, **vars(tokens))
+    found = []
+    for i in range(12):
+        row = []
+        for t in range(12):
+            address = x.K[i : i + 1] * (x.beta[i] if power else 1)
+            for j in range(i + first, t + last):
+                key = x.K[j : j + 1]
+                address = address - (address @ key.T) @ key * x.beta[j]
+            weight = address @ x.Q[t : t + 1].T
+            row.append((weight if t >= i else weight * 0)[:, 0])
+        found.append(join(row, np.concatenate))
+    return x.scores @ solve(x.A, diagonal(x.beta)) - join(found).T
+
+
+def diagonal(b):
+    return Mod(np.diag(b.residues))

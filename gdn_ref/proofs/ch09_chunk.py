@@ -1,0 +1,219 @@
+"""Chapter 9: the chunk form of the delta rule, as one solve and as a split.
+
+Each equation is proved by one induction step at symbolic size, and by running the whole form
+against the token loop modulo 2^61 - 1. The state has degree at most 3 a token in the entries of
+S, K, V, beta, and one more for S; so the outputs of 128 tokens differ from the loop's by a
+polynomial of degree at most 3 * 128 + 2 = 386, and a wrong form passes with probability at most
+386 / p, about 2e-16.
+"""
+
+from functools import cache
+
+from sympy import ZeroMatrix
+
+from .. import delta_rule
+from .data import hard_inputs, relative_error
+from .registry import verifies
+from .symbols import E, I_k, K, S, U, W, beta, d_v, k, q, v
+from .token_forms import (
+    Tokens,
+    chunkwise,
+    modular_tokens,
+    ones_below,
+    polynomial_tokens,
+    recurrence,
+    rows,
+    solve,
+    strict,
+)
+
+DELTA = {  # the chunk form, one line an equation; a mutant replaces lines
+    "A": lambda x: strict(rows(x.beta, x.K @ x.K.T)),
+    "W": lambda x: solve(x.A, rows(x.beta, x.K)),
+    "U": lambda x: solve(x.A, rows(x.beta, x.V)),
+    "E": lambda x: solve(x.A, rows(x.beta, x.V - x.K @ x.S.T)),  # eq-delta-solve
+    "M": lambda x: ones_below(len(x.beta), 0),
+    "scores": lambda x: x.M * (x.Q @ x.K.T),
+    "O": lambda x: x.Q @ x.S.T + x.scores @ x.E,  # eq-delta-rule-chunk
+    "S_next": lambda x: x.S + x.E.T @ x.K,
+}
+SPLIT = DELTA | {"E": lambda x: x.U - x.W @ x.S.T}  # eq-delta-split
+REAL_SIZE = "C=64, two chunks, d_k=128, d_v=96"
+
+
+@cache
+def without_decay(tokens):
+    return Tokens(**(vars(tokens) | {"alpha": tokens.alpha * 0 + 1}))
+
+
+def forms(form, **changes):
+    return {name.replace("_", " "): {"form": form | change} for name, change in changes.items()}
+
+
+w_new = beta * (k - W.T * K * k)
+u_new = beta * (v - U.T * K * k)
+
+
+@verifies(
+    "eq-delta-split",
+    method="algebra",
+    covers="every r, d_k, d_v",
+    mutants={
+        "sign of the read": {"read": -S * w_new},
+        "the key in place of w": {"read": S * beta * k},
+        "w without beta": {"read": S * (k - W.T * K * k)},
+        "the value in place of u": {"write": beta * v},
+    },
+)
+def the_split_is_the_delta(read=S * w_new, write=u_new):
+    """beta (v - S_r k), with S_r = S (I - W^T K) + U^T K written out, is u - S w."""
+    state = S * (I_k - W.T * K) + U.T * K
+    return beta * (v - state * k) - (write - read)
+
+
+@verifies(
+    "eq-delta-split",
+    method="modular",
+    covers=REAL_SIZE,
+    mutants=forms(
+        SPLIT,
+        sign_of_the_read={"E": lambda x: x.U + x.W @ x.S.T},
+        only_U={"E": lambda x: x.U},
+        K_for_W={"E": lambda x: x.U - x.K @ x.S.T},
+        W_without_the_solve={"W": lambda x: rows(x.beta, x.K)},
+        W_without_beta={"W": lambda x: solve(x.A, x.K)},
+    ),
+)
+def split_at_real_size(form=SPLIT):
+    """Every row of U - W S^T against the deltas of the token loop."""
+    return deltas(form)
+
+
+def deltas(form):
+    tokens = without_decay(modular_tokens())
+    return chunkwise(tokens, form)[1] - recurrence(tokens)[1]
+
+
+@verifies(
+    "eq-delta-solve",
+    method="algebra",
+    covers="every r, d_k, d_v",
+    mutants={
+        "sign of A": {"row": -beta * k.T * K.T},
+        "A without beta": {"row": k.T * K.T},
+        "S not read": {"right": beta * v.T},
+        "S read without beta": {"right": beta * v.T - k.T * S.T},
+    },
+)
+def one_more_row(row=beta * k.T * K.T, right=beta * (v - S * k).T):
+    """Base, r = 0: empty. Step: one more token borders (I + A) E = B (V - K S^T).
+
+    Its delta, with S_r = S + E^T K, is the new row of E.
+    """
+    delta = beta * (v - (S + E.T * K) * k)
+    return row * E + delta.T - right
+
+
+WRONG_SOLVES = {
+    "sign_of_A": {"A": lambda x: -strict(rows(x.beta, x.K @ x.K.T))},
+    "beta_on_the_columns": {"A": lambda x: strict((x.K @ x.K.T) * x.beta[None, :])},
+    "no_solve": {"E": lambda x: rows(x.beta, x.V - x.K @ x.S.T)},
+    "S_not_read": {"E": lambda x: solve(x.A, rows(x.beta, x.V))},
+    "S_read_without_beta": {"E": lambda x: solve(x.A, rows(x.beta, x.V) - x.K @ x.S.T)},
+}
+
+
+@verifies(
+    "eq-delta-solve", method="modular", covers=REAL_SIZE, mutants=forms(DELTA, **WRONG_SOLVES)
+)
+def solve_at_real_size(form=DELTA):
+    """One triangular solve a chunk against the deltas of the token loop."""
+    return deltas(form)
+
+
+@verifies(
+    "eq-delta-rule-chunk",
+    method="algebra",
+    covers="every r, d_k, d_v",
+    mutants={
+        "S not read": {"old": ZeroMatrix(1, d_v)},
+        "values in place of deltas": {"written": beta * v},
+        "sign of the write": {"written": -beta * (v - (S + E.T * K) * k)},
+        "S written twice": {"state": 2 * S + E.T * K},
+    },
+)
+def state_and_output(
+    state=S + E.T * K, written=beta * (v - (S + E.T * K) * k), old=q.T * S.T, seen=q.T * K.T
+):
+    """S_r = S + E^T K takes one token and gains one row of E; and row r of O is (S_r q)^T.
+
+    Row r of M keeps the rows up to r, so row r of M . Q K^T is q^T K^T.
+    """
+    before = S + E.T * K
+    after = before * (I_k - beta * k * k.T) + beta * v * k.T
+    return [after - (state + written * k.T), (before * q).T - (old + seen * E)]
+
+
+WRONG_CHUNKS = {
+    "strict_mask": {"scores": lambda x: strict(x.Q @ x.K.T)},
+    "no_mask": {"scores": lambda x: x.Q @ x.K.T},
+    "K_and_Q_swapped": {"scores": lambda x: x.M * (x.K @ x.Q.T)},
+    "old_state_not_read": {"O": lambda x: x.scores @ x.E},
+    "the_state_after_the_chunk": {"O": lambda x: x.Q @ x.S_next.T},
+    "U_for_E_in_the_output": {"O": lambda x: x.Q @ x.S.T + x.scores @ x.U},
+    "V_for_E_in_the_state": {"S_next": lambda x: x.S + x.V.T @ x.K},
+    "U_for_E_in_the_state": {"S_next": lambda x: x.S + x.U.T @ x.K},
+    "sign_of_the_writes": {"S_next": lambda x: x.S - x.E.T @ x.K},
+    "state_not_handed_on": {"S_next": lambda x: x.E.T @ x.K},
+}
+
+
+def outputs(tokens, form):
+    O, _, last = chunkwise(tokens, form)
+    right, _, right_last = recurrence(tokens)
+    return [O - right, last - right_last]
+
+
+@verifies(
+    "eq-delta-rule-chunk",
+    method="modular",
+    covers=REAL_SIZE,
+    mutants=forms(DELTA, **WRONG_CHUNKS),
+)
+def chunk_at_real_size(form=DELTA):
+    """Outputs and last state against the token loop."""
+    return outputs(without_decay(modular_tokens()), form)
+
+
+@verifies(
+    "eq-delta-rule-chunk",
+    method="polynomial",
+    covers="C=3, d_k=2, d_v=2, every entry a symbol",
+    mutants=forms(DELTA, **{n: WRONG_CHUNKS[n] for n in ("strict_mask", "no_mask")}),
+)
+def chunk_entry_by_entry(form=DELTA):
+    """The same, every entry of S, Q, K, V and beta a symbol."""
+    return outputs(without_decay(polynomial_tokens(3, 2, 2)), form)
+
+
+@verifies(
+    "eq-delta-rule-chunk",
+    method="float64",
+    covers="gdn_ref.delta_rule.chunkwise, C = 1, 7, 16, 50, 64, and parallel",
+    mutants={
+        "empty state": {"start": 0},
+        "the state transposed twice": {"start": -1},
+        "beta squared": {"power": 2},
+    },
+)
+def the_package(start=1, power=1):
+    """The package's chunk form and parallel form against its token loop."""
+    q_, k_, v_, _, b, S0 = hard_inputs()
+    right = delta_rule.recurrent(q_, k_, v_, b, S0)
+    worst = 0.0
+    for run in (1, 7, 16, 50, 64, None):
+        options = {} if run is None else {"chunk_size": run}
+        call = delta_rule.parallel if run is None else delta_rule.chunkwise
+        got = call(q_, k_, v_, b**power, start * S0, **options)
+        worst = max(worst, *(relative_error(x, y) for x, y in zip(got, right, strict=True)))
+    return worst

@@ -1,0 +1,191 @@
+"""Chapter 9: what the forms of the delta rule cost, counted while the code runs.
+
+Every claim is compared with the counts of `ch09_counting` for a range of small sizes.
+"""
+
+from itertools import product
+
+import sympy as sp
+
+from .. import delta_rule
+from .ch09_counting import (
+    Counted,
+    depth,
+    early,
+    late,
+    numbers,
+    products,
+    tokens,
+    traffic,
+)
+from .registry import verifies
+
+C, T, d_k, d_v, d = sp.symbols("C T d_k d_v d", positive=True)
+STEP = 6 * d_k * d_v + 2 * d_v  # FLOPs: two for each product
+LATE = 6 * C * d_k * d_v + C**2 * (4 * d_k + 2) + C * (3 * C + 1) * d_v
+EARLY = LATE + C * (C + 1) * d_k
+SIZES = list(product((1, 2, 3, 5), (1, 2, 3), (1, 2, 4)))  # C, d_k, d_v
+
+
+@verifies(
+    "eq-delta-flops-recurrent",
+    method="polynomial",
+    covers="gdn_ref.delta_rule.step, counted, d_k and d_v to 4",
+    mutants={
+        "linear attention": {"claim": 4 * d_k * d_v},
+        "beta forgotten": {"claim": 6 * d_k * d_v},
+        "a dense transition": {"claim": 2 * d_v * d_k**2 + 4 * d_k * d_v},
+    },
+)
+def one_token(claim=STEP):
+    """Read, scale, write, read out."""
+    residuals = []
+    for m, n in product((1, 2, 3, 4), repeat=2):
+        Counted.products = 0
+        delta_rule.step(numbers(n, m), numbers(m), numbers(m), numbers(n), numbers())
+        residuals.append(2 * Counted.products - claim.subs({d_k: m, d_v: n}))
+    return residuals
+
+
+@verifies(
+    "eq-delta-flops-chunk",
+    method="polynomial",
+    covers="counted, C to 5, d_k to 3, d_v to 4",
+    mutants={
+        "linear attention": {"claim": 4 * C * d_k * d_v + 2 * C**2 * (d_k + d_v)},
+        "the solve left out": {"claim": LATE - C * (C - 1) * d_v},
+        "one product with the state missed": {"claim": LATE - 2 * C * d_k * d_v},
+        "a full inverse": {"claim": LATE + C**3},
+        "early as cheap as late": {"early_claim": LATE},
+        "early without beta": {"early_claim": EARLY - 2 * C * d_k},
+    },
+)
+def one_chunk(claim=LATE, early_claim=EARLY):
+    """Late: K K^T, its scaling, K S^T, scaling, solve, Q S^T, Q K^T, scores E, E^T K."""
+    residuals = []
+    for c, m, n in SIZES:
+        at = {C: c, d_k: m, d_v: n}
+        residuals.append(2 * products(late, c, m, n) - claim.subs(at))
+        residuals.append(2 * products(early, c, m, n) - early_claim.subs(at))
+    return residuals
+
+
+def run(form, chunks, length, m, n):
+    """The depth of a run of chunks, each handing on its state.
+
+    For the early form nothing before the first state is used in turn: W and U of every chunk
+    have the depth they would have if all were prepared at once.
+    """
+    S, outputs = numbers(n, m), []
+    for _ in range(chunks):
+        O, S = form(S, *tokens(length, m, n))
+        outputs.append(O)
+    return depth(S, *outputs)
+
+
+@verifies(
+    "eq-delta-depth",
+    method="polynomial",
+    covers="counted, up to 4 chunks of up to 6 tokens",
+    mutants={
+        "three waits a chunk": {"split": 3 * T / C + C + 1},
+        "no solve": {"split": 2 * T / C + 1},
+        "the solve in every chunk": {"split": 2 * T / C + T},
+        "the loop waits once a token": {"loop": T + 1},
+        "a late solve as shallow": {"solve": 2 * T / C + C + 1},
+    },
+)
+def waits(split=2 * T / C + C + 1, solve=2 * T / C + T, loop=3 * T + 1):
+    """The depth of a product is one more than that of what it multiplies; sums are free."""
+    residuals = []
+    for chunks, length in product((1, 2, 4), (2, 3, 6)):
+        at = {T: chunks * length, C: length}
+        residuals.append(run(early, chunks, length, 2, 2) - split.subs(at))
+        residuals.append(run(late, chunks, length, 2, 2) - solve.subs(at))
+        o, S = None, numbers(2, 2)
+        for _ in range(chunks * length):
+            o, S = delta_rule.step(S, numbers(2), numbers(2), numbers(2), numbers())
+        residuals.append(depth(o, S) - loop.subs(at))
+    return residuals
+
+
+BYTES = 2 * d_k * d_v * T / C + T * (2 * d_k + 2 * d_v + 1)
+
+
+@verifies(
+    "eq-delta-bytes",
+    method="polynomial",
+    covers="gdn_ref.delta_rule.chunk, counted, T = 12, C = 1 to 12",
+    mutants={
+        "state read, not written": {"claim": BYTES - d_k * d_v * T / C},
+        "state moved once": {"claim": BYTES - 2 * d_k * d_v * (T / C - 1)},
+        "outputs forgotten": {"claim": BYTES - T * d_v},
+    },
+)
+def moved(claim=BYTES):
+    """Sizes of what each chunk takes and returns."""
+    return [
+        traffic(12, c, m, n).moved - claim.subs({T: 12, C: c, d_k: m, d_v: n})
+        for c, m, n in product((1, 2, 3, 4, 6, 12), (1, 3), (2, 4))
+    ]
+
+
+@verifies(
+    "eq-delta-memory",
+    method="polynomial",
+    covers="counted, T = 12, C = 1 to 12",
+    mutants={
+        "a state a token": {"states": T * d_k * d_v},
+        "vectors for states": {"states": T / C * (d_k + d_v)},
+    },
+)
+def states_kept(states=T / C * d_k * d_v):
+    """The numbers in the states that the chunks of a sequence receive."""
+    return [
+        traffic(12, c, m, n).states - states.subs({T: 12, C: c, d_k: m, d_v: n})
+        for c, m, n in product((1, 2, 3, 4, 6, 12), (1, 3), (2, 4))
+    ]
+
+
+BEST = sp.sqrt(d_k * d_v)
+LEAST = 2 * T * BEST
+
+
+@verifies(
+    "eq-delta-memory",
+    method="algebra",
+    covers="every T, C, d_k, d_v",
+    mutants={
+        "C = d_k": {"best": d_k},
+        "the least is half": {"least": LEAST / 2},
+        "an inverse of C^2 a token": {"kept": T * (d_k * d_v / C + C**2)},
+    },
+)
+def least_kept(kept=T * (d_k * d_v / C + C), best=BEST, least=LEAST):
+    """States and inverses exceed the least by a square, which is zero at the best C."""
+    square = T * (best / sp.sqrt(C) - sp.sqrt(C)) ** 2
+    return [sp.expand(kept - least - square), sp.simplify(kept.subs(C, best) - least)]
+
+
+PER_TOKEN = 3 * d**2 + sp.Rational(7, 2) * C * d + C + d / 2
+
+
+@verifies(
+    "eq-delta-saving",
+    method="polynomial",
+    covers="counted, T = 12, C = 1 to 12, d to 4",
+    mutants={
+        "T / C": {"claim": T / C},
+        "T / (C + d)": {"claim": T / (C + d)},
+        "the whole square": {"claim": 2 * T * d / PER_TOKEN},
+        "the recurrence's cost": {"claim": (T + 1) / (3 * d)},
+    },
+)
+def saving(claim=(T + 1) * d / PER_TOKEN):
+    """Causal softmax takes t (d + d) products for token t; the chunks take what `late` counts."""
+    residuals = []
+    for c, n in product((1, 2, 3, 4, 6, 12), (1, 2, 4)):
+        softmax = sum(t * 2 * n for t in range(1, 13))
+        ratio = sp.Rational(softmax, 12 // c * products(late, c, n, n))
+        residuals.append(sp.simplify(ratio - claim.subs({T: 12, C: c, d: n})))
+    return residuals

@@ -1,0 +1,169 @@
+"""Checks of chapter 10: the corners of the rule, its limit, and what no delta rule can do."""
+
+import math
+
+import numpy as np
+
+from .. import delta_rule, gated_delta_rule, scalar_decay
+from .data import hard_inputs, relative_error
+from .registry import verifies
+from .symbols import I_k, S, alpha, beta, k, v
+from .token_forms import Tokens, modular_tokens, polynomial_tokens, recurrence
+
+
+def gated(decay=alpha, strength=beta, value=v):
+    """One token of the gated delta rule."""
+    return decay * S * (I_k - strength * k * k.T) + strength * value * k.T
+
+
+def _worst(actual, expected):
+    return max(relative_error(a, b) for a, b in zip(actual, expected, strict=True))
+
+
+@verifies(
+    "eq-gdn-to-delta",
+    method="algebra",
+    covers="every beta, d_k, d_v",
+    mutants={
+        "alpha left in": {"decay": alpha},
+        "beta taken to 1 as well": {"delta": lambda: S * (I_k - k * k.T) + v * k.T},
+        "beta taken to 0": {"delta": lambda: S},
+    },
+)
+def no_decay_is_the_delta_rule(decay=1, delta=lambda: S * (I_k - beta * k * k.T) + beta * v * k.T):
+    """alpha = 1 alone turns the gated delta rule into the delta rule, whatever beta is."""
+    return gated(decay) - delta()
+
+
+@verifies(
+    "eq-gdn-to-delta",
+    method="float64",
+    covers="gdn_ref.gated_delta_rule at g=0, beta over (0, 2), chunks of 16",
+    mutants={
+        "g = -0.01": {"g": -0.01},
+        "beta = 1 in the delta rule": {"strength": lambda beta: 0 * beta + 1},
+    },
+)
+def the_package_without_decay(g=0.0, strength=lambda beta: beta):
+    """The package's gated delta rule with g = 0 against its delta rule."""
+    q, k, v, decays, beta, S = hard_inputs()
+    gdn = gated_delta_rule.chunkwise(q, k, v, 0 * decays + g, beta, S, chunk_size=16)
+    return _worst(gdn, delta_rule.recurrent(q, k, v, strength(beta), S))
+
+
+@verifies(
+    "eq-gdn-reset",
+    method="algebra",
+    covers="every beta, d_k, d_v",
+    mutants={
+        "alpha left in": {"decay": alpha},
+        "beta left out": {"write": v * k.T},
+        "nothing written": {"write": 0 * v * k.T},
+    },
+)
+def full_decay_is_a_reset(decay=0, write=beta * v * k.T):
+    """alpha = 0 leaves the token's own write and nothing else."""
+    return gated(decay) - write
+
+
+@verifies(
+    "eq-gdn-reset",
+    method="float64",
+    covers="gdn_ref.gated_delta_rule with g=-inf at one token, inside a chunk",
+    mutants={"g = -5": {"reset": -5.0}, "reset one token late": {"at": 21}},
+)
+def the_package_resets(reset=-math.inf, at=20):
+    """After g = -inf at token 20 the package continues as from an empty state."""
+    q, k, v, g, beta, S = hard_inputs()
+    g = np.where(np.arange(len(g)) == at, reset, g)
+    O, last = gated_delta_rule.chunkwise(q, k, v, g, beta, S, chunk_size=16)
+    fresh = gated_delta_rule.recurrent(*(x[20:] for x in (q, k, v, g, beta)))
+    return _worst((O[20:], last), fresh)
+
+
+@verifies(
+    "eq-gdn-linear-limit",
+    method="algebra",
+    covers="every alpha, beta > 0, d_k, d_v",
+    mutants={
+        "values not scaled up": {"value": v},
+        "no correction left": {"correction": 0 * S * k * k.T},
+        "the correction not decayed": {"correction": beta * S * k * k.T},
+    },
+)
+def small_strength_large_values(value=v / beta, correction=alpha * beta * S * k * k.T):
+    """With values v / beta the rule is scalar decay, less a correction in proportion to beta."""
+    return gated(value=value) - (alpha * S + v * k.T - correction)
+
+
+@verifies(
+    "eq-gdn-linear-limit",
+    method="float64",
+    covers="gdn_ref.gated_delta_rule at beta = i 1e-30, 50 tokens, to first order",
+    mutants={
+        "values not scaled up": {"scaled": lambda v, beta: v},
+        "no decay in the limit": {"limit": lambda g: 0 * g},
+        "the correction not decayed": {"decay": lambda g: 0 * g + 1},
+    },
+)
+def the_package_in_the_limit(scaled=lambda v, beta: v / beta, limit=lambda g: g, decay=np.exp):
+    """An imaginary beta separates the orders: the real part of the state is scalar decay, the
+    imaginary one 1e-30 times the sum of the first corrections, each faded since.
+    """
+    q, k, v, g, _, S = hard_inputs()
+    tiny = np.full(len(g), 1e-30j)
+    _, state = gated_delta_rule.recurrent(q, k, scaled(v, tiny[0]), g, tiny, S)
+    first = 0 * S
+    for t in range(len(g)):
+        first = np.exp(g[t]) * first - decay(g[t]) * np.outer(S @ k[t], k[t])
+        _, S = scalar_decay.step(S, q[t], k[t], v[t], limit(g[t]))
+    return max(relative_error(state.real, S), relative_error(state.imag / 1e-30, first))
+
+
+def _determinant(M):
+    """By the first row; the entries may be polynomials."""
+    if len(M) == 1:
+        return M[0, 0]
+    minors = [np.delete(M[1:], j, axis=1) for j in range(len(M))]
+    return sum((-1) ** j * M[0, j] * _determinant(minor) for j, minor in enumerate(minors))
+
+
+@verifies(
+    "eq-gdn-clear",
+    method="polynomial",
+    covers="one token with d=2, two tokens with d=3",
+    mutants={
+        "with decay": {"decay": lambda alpha: alpha},
+        "rank one less": {"larger": 0},
+        "one token more": {"more": 1},
+    },
+)
+def rank_of_the_change(decay=lambda alpha: alpha * 0 + 1, larger=1, more=0):
+    """Without decay every minor of S_m - S_0 of size m + 1 vanishes."""
+    minors = []
+    for m in (1, 2):
+        x = polynomial_tokens(C=m + more, d_k=m + 1, d_v=m + 1)
+        x = Tokens(**(vars(x) | {"alpha": decay(x.alpha)}))
+        change = recurrence(x)[2] - x.S
+        minors.append(_determinant(change[: m + larger, : m + larger]))
+    return [int(minor != 0) for minor in minors]
+
+
+@verifies(
+    "eq-gdn-clear",
+    method="modular",
+    covers="64 tokens, d_k=128, d_v=96: the change passes through 64 rows",
+    mutants={
+        "with decay": {"decay": lambda alpha: alpha},
+        "values for corrections": {"written": lambda x, E: x.V},
+        "one token fewer": {"used": slice(1, None)},
+    },
+)
+def factors_of_the_change(
+    decay=lambda alpha: alpha * 0 + 1, written=lambda x, E: E, used=slice(None)
+):
+    """S_m - S_0 = E^T K, with one row a token in both factors: its rank is at most m."""
+    x = modular_tokens(number_of_chunks=1)
+    x = Tokens(**(vars(x) | {"alpha": decay(x.alpha)}))
+    _, E, last = recurrence(x)
+    return last - x.S - written(x, E)[used].T @ x.K[used]

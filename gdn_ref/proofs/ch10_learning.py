@@ -1,0 +1,143 @@
+"""Checks of chapter 10: how long the rule remembers, what it descends, what its corrections do."""
+
+import numpy as np
+from sympy import Matrix, Symbol, expand, eye, symbols
+
+from .ch06_householder import reduce
+from .registry import verifies
+from .symbols import D, E, I_k, K, S, alpha, beta, gamma, k, v
+from .token_forms import first_chunk, modular_tokens, recurrence, rows
+
+
+@verifies(
+    "eq-gdn-horizon",
+    method="algebra",
+    covers="every d, alpha, beta",
+    mutants={
+        "beta for beta (2 - beta)": {"lost": beta},
+        "2 beta": {"lost": 2 * beta},
+        "alpha once": {"faded": alpha},
+    },
+)
+def mean_share_that_is_left(lost=beta * (2 - beta), faded=alpha**2):
+    """||S F||^2 is the trace of S F F^T S^T; the mean of k k^T over unit keys is I / d."""
+    key, key_row = symbols("k k^T", commutative=False)
+    size = Symbol("d")
+    F = alpha * (1 - beta * key * key_row)  # symmetric
+    mean = reduce(F * F, {key_row * key: 1}).subs(key * key_row, 1 / size)
+    return expand(mean - faded * (1 - lost / size))
+
+
+@verifies(
+    "eq-gdn-horizon",
+    method="polynomial",
+    covers="d_k=3, d_v=2, keys plus or minus the basis vectors",
+    mutants={
+        "mean over two of three": {"keys": 2},
+        "beta for beta (2 - beta)": {"lost": beta},
+    },
+)
+def mean_over_a_basis(keys=3, lost=beta * (2 - beta)):
+    """These keys too have the mean I / d of k k^T, and their mean is a sum of three terms."""
+    state = Matrix(2, 3, symbols("s:6"))
+    maps = [alpha * (eye(3) - beta * eye(3)[:, i] * eye(3)[i, :]) for i in range(keys)]
+    mean = sum(expand((state * F * F.T * state.T).trace()) for F in maps) / keys
+    return expand(mean - alpha**2 * (1 - lost / 3) * (state * state.T).trace())
+
+
+def _loss(X, key, value):
+    """eq-recall-loss, in entries."""
+    miss = value - X * key
+    return (miss.T * miss)[0, 0] / 2
+
+
+def _gradient(loss, X):
+    return X.applyfunc(lambda entry: loss.diff(entry))
+
+
+STATE, KEY, VALUE = (
+    Matrix(*shape, symbols(f"{name}:{shape[0] * shape[1]}"))
+    for name, shape in {"s": (1, 3), "k": (3, 1), "v": (1, 1)}.items()
+)
+LAMBDA = Symbol("lambda")
+
+
+@verifies(
+    "eq-gdn-loss",
+    method="polynomial",
+    covers="one row with d_k=3; the rows do not meet",
+    mutants={
+        "gradient at the undecayed state": {"at": STATE},
+        "ascent": {"rate": -beta},
+        "twice the gradient": {"rate": 2 * beta},
+    },
+)
+def a_step_of_descent(at=alpha * STATE, rate=beta):
+    """Decay, then one step against the gradient of the recall loss at the decayed state."""
+    X = Matrix(1, 3, symbols("x:3"))
+    gradient = _gradient(_loss(X, KEY, VALUE), X).subs(dict(zip(X, at, strict=True)))
+    rule = alpha * STATE * (eye(3) - beta * KEY * KEY.T) + beta * VALUE * KEY.T
+    return (alpha * STATE - rate * gradient - rule).expand()
+
+
+@verifies(
+    "eq-gdn-coupled",
+    method="polynomial",
+    covers="one row with d_k=3; the rows do not meet",
+    mutants={
+        "the decayed state read": {"read": (1 - beta * LAMBDA) * STATE * KEY},
+        "alpha = 1 - lambda": {"decay": 1 - LAMBDA},
+        "penalty without its half": {"penalty": LAMBDA},
+    },
+)
+def a_step_on_the_penalised_loss(read=STATE * KEY, decay=1 - beta * LAMBDA, penalty=LAMBDA / 2):
+    """One step on loss plus penalty: the order that reads before it decays."""
+    loss = _loss(STATE, KEY, VALUE) + penalty * (STATE.T * STATE).trace()
+    step = STATE - beta * _gradient(loss, STATE)
+    return (step - (decay * STATE + beta * (VALUE - read) * KEY.T)).expand()
+
+
+@verifies(
+    "eq-gdn-parallel",
+    method="algebra",
+    covers="every r, d_k, d_v",
+    mutants={
+        "the new correction faded": {"own": alpha},
+        "earlier corrections not faded": {"earlier": E.T * D * K},
+        "the state not faded": {"start": gamma * S},
+        "the value for the correction": {"miss": v},
+    },
+)
+def one_more_correction(own=1, earlier=alpha * E.T * D * K, start=alpha * gamma * S, miss=None):
+    """Base, r = 0: S. Step: S_r = gamma S + E^T D K, with D = diag(Gamma_ri), takes one token.
+
+    The new row of Gamma is alpha times the old one, and 1 for the token itself.
+    """
+    state = gamma * S + E.T * D * K
+    delta = beta * (v - alpha * state * k) if miss is None else beta * miss
+    step = alpha * state * (I_k - beta * k * k.T) + beta * v * k.T
+    return step - (start + earlier + own * delta * k.T)
+
+
+@verifies(
+    "eq-gdn-parallel",
+    method="modular",
+    covers="64 tokens, d_k=128, d_v=96",
+    mutants={
+        "values for corrections": {"written": lambda x, E: x.V},
+        "strict Gamma": {"mask": lambda x: x.Gamma * (1 - np.eye(64, dtype=np.int64))},
+        "no decay of the writes": {"mask": lambda x: np.tril(np.ones((64, 64), dtype=np.int64))},
+        "the state not decayed": {"start": lambda x: x.gamma * 0 + 1},
+    },
+)
+def scalar_decay_of_the_corrections(
+    written=lambda x, E: E, mask=lambda x: x.Gamma, start=lambda x: x.gamma
+):
+    """The outputs and the last state from the corrections of the token loop: degree below 400."""
+    tokens = modular_tokens(number_of_chunks=1)
+    O, E, last = recurrence(tokens)
+    x = first_chunk(tokens)
+    E, Gamma, gamma = written(x, E), mask(x), start(x)
+    outputs = rows(gamma, x.Q @ x.S.T) + (Gamma * (x.Q @ x.K.T)) @ E
+    state = x.S * gamma[-1] + E.T @ rows(Gamma[-1], x.K)
+    return [outputs - O, state - last]
