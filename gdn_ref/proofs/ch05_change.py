@@ -5,9 +5,10 @@ from sympy import Rational, Symbol, exp, simplify, sqrt, symbols
 
 from gdn_ref import delta_rule
 
-from .ch05_step import KEY, key, kT, n, old, reduce, value
+from .ch05_step import KEY, key, kT, n, old, value
 from .data import relative_error
 from .registry import verifies
+from .words import reduce
 
 eta = symbols("eta", positive=True)  # the trust in the new pair
 eT, X = symbols("e^T X", commutative=False)

@@ -8,9 +8,10 @@ from sympy import Matrix, Rational, expand, prod, symbols
 from gdn_ref import delta_rule
 
 from . import modular
-from .ch05_step import KEY, beta, key, kT, n, old, reduce, value
+from .ch05_step import KEY, beta, key, kT, n, old, value
 from .data import hard_inputs, relative_error
 from .registry import verifies
+from .words import reduce
 
 K, K_T, V_T, X = symbols("K K^T V^T X", commutative=False)
 

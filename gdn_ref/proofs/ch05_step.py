@@ -12,10 +12,12 @@ from gdn_ref import delta_rule
 from .data import hard_inputs, relative_error
 from .registry import definition, verifies
 from .symbols import I_k, S, beta, k, v
+from .words import reduce
 
 n = symbols("n", positive=True)  # ||k||^2
 kT, old, key, value, y = symbols("k^T S k v y", commutative=False)
 
+definition("eq-delta-rule-recurrence", "The delta rule, one token at a time.")
 definition("eq-recall-loss", "How far the memory's answer at a key is from the value.")
 
 
@@ -28,14 +30,6 @@ def loss(state):
 def letters(name, size):
     """A column of symbols."""
     return Matrix(symbols(f"{name}_1:{size + 1}"))
-
-
-def reduce(word, rules):
-    """Expand a word and apply the rules (row times column -> scalar) until none applies."""
-    word, before = expand(word), None
-    while word != before:
-        before, word = word, expand(word.subs(rules))
-    return word
 
 
 @verifies(

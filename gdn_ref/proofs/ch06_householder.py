@@ -5,13 +5,10 @@ of any size, and a rule says what a row times a column is, for example k^T k = n
 so proved holds for every d_k and d_v. The number 1 in a word is the identity matrix.
 """
 
-import numpy as np
 from sympy import Matrix, Rational, Symbol, expand, eye, sqrt, symbols
 
-from gdn_ref import delta_rule
-
 from . import definition, verifies
-from .data import relative_error
+from .words import reduce
 
 alpha, beta, n, d = symbols("alpha beta n d")  # n is ||k||^2
 k, kT = symbols("k k^T", commutative=False)
@@ -25,14 +22,6 @@ definition(
     "eq-transition",
     "The factor by which one token multiplies the state from the right, without and with decay.",
 )
-
-
-def reduce(word, rules):
-    """Expand a word and apply the rules (row times column -> scalar) until none applies."""
-    word, before = expand(word), None
-    while word != before:
-        before, word = word, expand(word.subs(rules))
-    return word
 
 
 def letters(size, name):
@@ -73,40 +62,6 @@ def rows(claim=row_by_row):
     """The same, row by row; a square state on purpose, so that the wrong side runs too."""
     key, state = letters(3, "k"), Matrix(3, 3, symbols("s_1:10"))
     return (state * (eye(3) - beta * key * key.T) - claim(state, key)).expand()
-
-
-@verifies(
-    "eq-erase-and-write",
-    method="algebra",
-    covers="every d_k, d_v, every key",
-    mutants={
-        "unit key assumed": {"keep": 1 - beta, "write": beta},
-        "nothing erased": {"keep": 1},
-        "other directions fade too": {"elsewhere": 1 - beta * n},
-    },
-)
-def erase_and_write(keep=1 - beta * n, write=beta * n, elsewhere=1):
-    """After the token, reading at k blends old and new; reading at right angles is as before."""
-    new = S * P + beta * v * kT
-    along = reduce(new * k, KEY) - reduce(keep * S * k + write * v, KEY)
-    across = reduce(new * y, KEY) - elsewhere * S * y
-    return [expand(along), expand(across)]
-
-
-@verifies(
-    "eq-erase-and-write",
-    method="float64",
-    covers="delta_rule.step, keys of any length",
-    mutants={"unit key assumed": {"power": 0}, "norm not squared": {"power": 1}},
-)
-def erase_and_write_in_code(power=2):
-    """The package's step, read back with its own key as the query."""
-    rng = np.random.default_rng(6)
-    state, key, value = rng.normal(size=(7, 12)), rng.normal(size=12), rng.normal(size=7)
-    strength = np.asarray(0.7)
-    read, _ = delta_rule.step(state, key, key, value, strength)
-    share = strength * np.linalg.norm(key) ** power
-    return relative_error(read, (1 - share) * (state @ key) + share * value)
 
 
 @verifies(

@@ -4,8 +4,9 @@ import numpy as np
 from sympy import expand, sqrt, symbols
 
 from . import verifies
-from .ch06_householder import KEY, F, P, alpha, beta, d, k, kT, lam, n, reduce, y
+from .ch06_householder import KEY, F, P, alpha, beta, d, k, kT, lam, n, y
 from .data import relative_error
+from .words import reduce
 
 x, xT = symbols("x x^T", commutative=False)
 

@@ -3,7 +3,7 @@
 from sympy import cos, expand, sin, symbols, trigsimp
 
 from . import verifies
-from .ch06_householder import reduce
+from .words import reduce
 
 beta, beta1, beta2, c, s = symbols("beta beta_1 beta_2 c s")
 k1, k1T, k2, k2T = symbols("k_1 k_1^T k_2 k_2^T", commutative=False)

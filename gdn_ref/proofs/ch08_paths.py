@@ -6,7 +6,6 @@ import numpy as np
 from sympy import ZZ, Identity, MatrixSymbol, expand, ring, symbols
 
 from .. import wy
-from .ch06_householder import reduce
 from .ch08_inverses import identity, paths, weight
 from .ch08_system import interaction
 from .data import hard_inputs, unit
@@ -14,6 +13,7 @@ from .modular import join
 from .registry import verifies
 from .symbols import r
 from .token_forms import first_chunk, modular_tokens
+from .words import reduce
 
 
 @cache

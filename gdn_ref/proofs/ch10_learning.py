@@ -3,10 +3,10 @@
 import numpy as np
 from sympy import Matrix, Symbol, expand, eye, symbols
 
-from .ch06_householder import reduce
 from .registry import verifies
 from .symbols import D, E, I_k, K, S, alpha, beta, gamma, k, v
 from .token_forms import first_chunk, modular_tokens, recurrence, rows
+from .words import reduce
 
 
 @verifies(

@@ -1,4 +1,4 @@
-"""A chunk as a map of states, and maps that compose."""
+"""A chunk as a map of states."""
 
 import numpy as np
 from sympy import MatrixSymbol, symbols
@@ -6,7 +6,7 @@ from sympy import MatrixSymbol, symbols
 from .. import affine, gated_delta_rule
 from .data import hard_inputs, relative_error
 from .registry import verifies
-from .symbols import I_k, K, S, U, W, d_k, d_v, r
+from .symbols import I_k, K, S, U, W, r
 from .token_forms import FORM, first_chunk, modular_tokens, recurrence, rows, solve
 
 gamma_C = symbols("gamma_C")
@@ -68,55 +68,3 @@ def the_package_maps(chunk_map=affine.chunk_map, use=lambda F, G: (F, G)):
     *tokens, S0 = hard_inputs()
     map_ = use(*chunk_map(*tokens[1:]))
     return relative_error(affine.apply(map_, S0), gated_delta_rule.recurrent(*tokens, S0)[1])
-
-
-def _maps(count):
-    F = [MatrixSymbol(f"F_{n}", d_k, d_k) for n in range(1, count + 1)]
-    G = [MatrixSymbol(f"G_{n}", d_v, d_k) for n in range(1, count + 1)]
-    return list(zip(F, G, strict=True))
-
-
-@verifies(
-    "eq-affine-compose",
-    method="algebra",
-    covers="every d_k, d_v",
-    mutants={
-        "factors swapped": {
-            "compose": lambda first, then: (then[0] * first[0], first[1] * then[0] + then[1])
-        },
-        "first write not carried": {
-            "compose": lambda first, then: (first[0] * then[0], first[1] + then[1])
-        },
-        "second write carried instead": {
-            "compose": lambda first, then: (first[0] * then[0], then[1] * first[0] + first[1])
-        },
-    },
-)
-def composition(compose=lambda first, then: (first[0] * then[0], first[1] * then[0] + then[1])):
-    """Two maps in a row are one map, and three may be grouped either way."""
-    one, two, three = _maps(3)
-    F, G = compose(one, two)
-    in_a_row = (S * one[0] + one[1]) * two[0] + two[1]
-    left = compose(compose(one, two), three)
-    right = compose(one, compose(two, three))
-    return [in_a_row - (S * F + G), left[0] - right[0], left[1] - right[1]]
-
-
-@verifies(
-    "eq-affine-compose",
-    method="float64",
-    covers="gdn_ref.affine.compose and scan, 5 chunks of 10 tokens",
-    mutants={
-        "composed in the opposite order": {
-            "compose": lambda first, then: affine.compose(then, first)
-        },
-        "second map only": {"compose": lambda first, then: then},
-    },
-)
-def the_package_composes(compose=affine.compose):
-    """Maps of five chunks, grouped ((1 2) (3 (4 5))), against the token loop."""
-    *tokens, S0 = hard_inputs()
-    parts = [slice(start, start + 10) for start in range(0, 50, 10)]
-    maps = [affine.chunk_map(*(x[part] for x in tokens[1:])) for part in parts]
-    tree = compose(compose(maps[0], maps[1]), compose(maps[2], compose(maps[3], maps[4])))
-    return relative_error(affine.apply(tree, S0), gated_delta_rule.recurrent(*tokens, S0)[1])

@@ -2,7 +2,7 @@
 
 from sympy import MatrixSymbol, exp, symbols
 
-from .ch11_mutants import EQUIVALENT, MUTANTS
+from .ch11_mutants import EQUIVALENT, MUTANTS, forms
 from .modular import reciprocal
 from .registry import verifies
 from .symbols import I_r, W, beta, r
@@ -75,7 +75,8 @@ def gated_w(W_left=Dg * W, gated=Dg * A * Dg.I, right=Dg * (I_r + A) * W):
     "eq-gdn-w-gated",
     method="modular",
     covers="C=64, d_k=128",
-    mutants={
+    mutants=forms("eq-wy-w")
+    | {
         name: {"form": FORM | change}
         for name, change in MUTANTS["eq-gdn-delta-split"].items()
         if "W_left" in change

@@ -1,21 +1,11 @@
-"""The recurrence of the gated delta rule, its five steps, and what r tokens make of a state."""
+"""The gated delta rule unrolled: what r tokens do to a state, and what they write."""
 
-import numpy as np
 from sympy import MatrixSymbol, ZeroMatrix
 
-from .. import gated_delta_rule
-from ..chunking import matvec, outer
-from .data import hard_inputs, relative_error
 from .registry import definition, verifies
-from .symbols import D, I_k, K, S, U, alpha, beta, d_k, d_v, gamma, k, q, v
-from .token_forms import (
-    decay_from_start,
-    modular_tokens,
-    products,
-    recurrence,
-)
+from .symbols import D, I_k, K, S, U, alpha, beta, d_k, d_v, gamma, k, v
+from .token_forms import decay_from_start, modular_tokens, products, recurrence
 
-definition("eq-gdn-recurrence", "The gated delta rule, one token at a time.")
 definition("eq-gdn-products", "The two parts of a chunk: what it does to a state, what it writes.")
 
 P = MatrixSymbol("P", d_k, d_k)
@@ -23,75 +13,6 @@ F = MatrixSymbol("F", d_k, d_k)
 G = MatrixSymbol("G", d_v, d_k)
 FACTOR = I_k - beta * k * k.T  # what one token does to a state, decay apart
 WRITE = beta * v * k.T  # what one token adds to it
-
-
-@verifies(
-    "eq-gdn-step",
-    method="algebra",
-    covers="every d_k, d_v",
-    mutants={
-        "read before the decay": {"read_from": S},
-        "decay after the write": {"read_from": S, "write_to": S, "at_the_end": alpha},
-        "no decay": {"read_from": S, "write_to": S},
-        "old value added": {"sign": 1},
-        "beta left out": {"strength": 1},
-        "output before the write": {"read_out": alpha * S},
-    },
-)
-def five_steps(
-    read_from=alpha * S, write_to=alpha * S, at_the_end=1, sign=-1, strength=beta, read_out=None
-):
-    """Decay, read, correct, write, read out: the same state and output as the one-line form."""
-    read = read_from * k
-    delta = strength * (v + sign * read)
-    state = at_the_end * (write_to + delta * k.T)
-    output = (state if read_out is None else read_out) * q
-    one_line = alpha * S * FACTOR + WRITE
-    return [state - one_line, output - one_line * q]
-
-
-def _one_line(S, q, k, v, g, beta):
-    """The recurrence as one line, in float64."""
-    alpha = np.exp(g)
-    S = alpha * S @ (np.eye(len(k)) - beta * outer(k, k)) + beta * outer(v, k)
-    return S @ q, S
-
-
-def _step(order):
-    """`gdn_ref.gated_delta_rule.step` with its lines in another order."""
-
-    def step(S, q, k, v, g, beta):
-        before = S
-        decayed = np.exp(g) * S
-        read_from = before if order == "read, decay" else decayed
-        delta = beta * (v - matvec(read_from, k))
-        after = decayed + outer(delta, k)
-        if order == "write, decay":
-            after = np.exp(g) * (before + outer(beta * (v - matvec(before, k)), k))
-        return (decayed if order == "output, write" else after) @ q, after
-
-    return step
-
-
-@verifies(
-    "eq-gdn-step",
-    method="float64",
-    covers="gdn_ref.gated_delta_rule.step, 50 tokens, d_k=12, d_v=7",
-    mutants={
-        "reads, then decays": {"step": _step("read, decay")},
-        "writes, then decays": {"step": _step("write, decay")},
-        "outputs, then writes": {"step": _step("output, write")},
-    },
-)
-def the_package_steps(step=gated_delta_rule.step):
-    """The package's step against the one-line form, token after token."""
-    *tokens, S = hard_inputs()
-    state, errors = S, []
-    for token in zip(*tokens, strict=True):
-        o, state = step(state, *token)
-        expected, S = _one_line(S, *token)
-        errors += [relative_error(o, expected), relative_error(state, S)]
-    return max(errors)
 
 
 @verifies(

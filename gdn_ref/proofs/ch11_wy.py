@@ -1,4 +1,4 @@
-"""The WY form: a product of factors as one low-rank term, and its rows as a triangular system."""
+"""The writes of a chunk with decay, as a triangular system."""
 
 import numpy as np
 
@@ -7,93 +7,12 @@ from ..chunking import decay
 from .ch11_mutants import EQUIVALENT, forms
 from .data import hard_inputs, relative_error
 from .registry import definition, verifies
-from .symbols import D, I_k, K, U, W, alpha, beta, k, v
+from .symbols import D, K, U, alpha, beta, k, v
 from .token_forms import FORM, decay_mask, first_chunk, modular_tokens, products, rows, strict
 
 definition("eq-gdn-interaction", "How much each token's read sees of each earlier token's write.")
 
-FACTOR = I_k - beta * k * k.T
-w_new = beta * (k - W.T * K * k)
-u_new = beta * (v - U.T * K * k)
 u_gated_new = beta * (v - alpha * U.T * D * K * k)
-
-
-@verifies(
-    "eq-wy-product",
-    method="algebra",
-    covers="every r, d_k",
-    mutants={
-        "beta left out of w": {"w": k - W.T * K * k},
-        "w without the earlier tokens": {"w": beta * k},
-        "earlier tokens added": {"w": beta * (k + W.T * K * k)},
-        "W and K swapped": {"w": beta * (k - K.T * W * k)},
-        "factors in the opposite order": {"last": lambda P: FACTOR * P},
-    },
-)
-def product_of_factors(w=w_new, last=lambda P: P * FACTOR):
-    """Base, r = 1: w = beta k. Step: P^r = I - W^T K, times one factor, gains one row of W."""
-    base = FACTOR - (I_k - (beta * k) * k.T)
-    P = I_k - W.T * K
-    step = last(P) - (P - w * k.T)
-    return [base, step]
-
-
-@verifies(
-    "eq-wy-sum",
-    method="algebra",
-    covers="every r, d_k, d_v",
-    mutants={
-        "beta left out of u": {"u": v - U.T * K * k},
-        "u without the earlier tokens": {"u": beta * v},
-        "earlier tokens added": {"u": beta * (v + U.T * K * k)},
-        "earlier writes left alone": {"last": lambda H: H},
-    },
-)
-def sum_of_writes(u=u_new, last=lambda H: H * FACTOR):
-    """Base, r = 1: u = beta v. Step: H^r = U^T K, times one factor, plus one write."""
-    write = beta * v * k.T
-    base = write - (beta * v) * k.T
-    H = U.T * K
-    step = last(H) + write - (H + u * k.T)
-    return [base, step]
-
-
-@verifies(
-    "eq-wy-w",
-    method="algebra",
-    covers="every r, d_k",
-    mutants={
-        "beta left out of A": {"row": k.T * K.T},
-        "sign of A": {"row": -beta * k.T * K.T},
-        "A with its diagonal": {"own": beta * k.T * k},
-        "beta left out on the right": {"right": k.T},
-        "Gamma in A": {"row": beta * k.T * K.T * D},
-    },
-)
-def system_of_w(row=beta * k.T * K.T, own=0 * k.T * k, right=beta * k.T):
-    """One token more borders (I + A) W = B K by a row; base, r = 0: the empty system.
-
-    Row r + 1 of A = tril(B K K^T, -1) is beta k^T K^T, then 0 for the token itself.
-    """
-    w = w_new.T
-    return (row * W) + (own * w) + w - right
-
-
-@verifies(
-    "eq-wy-w",
-    method="modular",
-    covers="C=64, d_k=128",
-    mutants=forms("eq-wy-w"),
-)
-def product_at_real_size(form=FORM):
-    """I - W^T K with W from the triangular system, against the product of 64 factors.
-
-    The product has degree 3 a token, 192 in all, and so has W^T K: a wrong W passes with
-    probability at most 192 / p, below 1e-16.
-    """
-    x = first_chunk(modular_tokens(), form)
-    P, _ = products(modular_tokens())
-    return np.eye(x.K.shape[1], dtype=np.int64) - x.W.T @ x.K - P
 
 
 @verifies(

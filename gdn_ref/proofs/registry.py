@@ -228,3 +228,15 @@ def prove(label):
     if not results:
         raise ValueError(f"label: no check is registered for {label!r}")
     return Report(results)
+
+
+def proved(*labels):
+    """Print two lines for each check of the equations `labels`: its verdict, and for which sizes."""
+    for label in labels:
+        for r in prove(label).results:
+            verdict = "holds" if r["passed"] else "FAILS"
+            rejected = sum(mutant["rejected"] for mutant in r["mutants"])
+            print(
+                f"{label} {verdict} ({r['method']}), rejects {rejected} of {len(r['mutants'])} "
+                f"mutants\n    for {r['covers']}"
+            )
