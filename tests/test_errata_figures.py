@@ -4,9 +4,10 @@ import re
 
 import pytest
 
-from gdn_ref.proofs import ch08_errata, ch11_errata, ch11_errata_rule, registry
+from gdn_ref.proofs import ch08_errata, ch09_errata, ch11_errata, ch11_errata_rule, registry
 
-MEASURED = ch08_errata.figures() | ch11_errata.figures() | ch11_errata_rule.figures()
+MODULES = (ch08_errata, ch09_errata, ch11_errata, ch11_errata_rule)
+MEASURED = {key: values for module in MODULES for key, values in module.figures().items()}
 TEXTS = {entry.key: entry.consequence for entry in registry.ERRATA}
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from gdn_ref import wy
 from gdn_ref.chunking import decay
 from gdn_ref.figures import ch11
 from gdn_ref.proofs import ch11_extra
@@ -17,7 +16,6 @@ SCRIPTS = Path(__file__).parents[1] / "book/_static/figures"
 FIGURES = {  # name -> axes that are no colour bar
     "chunk_flow": 1,
     "interaction_and_inverse": 3,
-    "doubling": 4,
     "slip_errors": 1,
     "hidden_slips": 1,
     "two_w_forms": 3,
@@ -35,13 +33,6 @@ def test_each_figure_is_drawn_on_nothing(name):
     fig.canvas.draw()
     assert len(panels(fig)) == FIGURES[name]
     assert fig.get_facecolor()[3] == 0
-
-
-def test_doubling_ends_at_the_inverse():
-    _, k, _, g, beta, _ = hard_inputs(T=8)
-    gated = wy.interaction(k, beta, decay(g)[1])
-    last = panels(ch11.doubling(C=8))[-1].images[0].get_array()
-    np.testing.assert_allclose(last, np.linalg.inv(np.eye(8) + gated), atol=1e-12)
 
 
 def test_the_two_right_forms_agree_and_the_mixture_has_one_gamma_too_many():

@@ -2,7 +2,6 @@
 
 import ipywidgets
 import numpy as np
-from matplotlib.patches import Rectangle
 
 from .. import wy
 from ..chunking import decay
@@ -27,30 +26,6 @@ def interaction_and_inverse(C=24):
     fig, axes = figure(6.6, 2.4, ncols=3)
     for ax, (title, matrix) in zip(axes, shown.items(), strict=True):
         image = _heat(ax, matrix, title, cmap=STATE_MAP, vmin=-1.5, vmax=1.5)
-    fig.colorbar(image, ax=axes, shrink=0.85)
-    return fig
-
-
-def doubling(C=8):
-    """The inverse of the kernel, one merge after the other: T_1, T_2, T_4, T_8."""
-    _, k, _, g, beta, _ = hard_inputs(T=C)
-    A = wy.interaction(k, beta, decay(g)[1])
-    token = np.arange(C)
-    T, b, stages = np.eye(C), 1, [np.eye(C)]
-    while b < C:
-        block = token // b
-        new = (block[:, None] == block[None, :] + 1) & (block[:, None] % 2 == 1)
-        T = T - T @ (A * new) @ T
-        b *= 2
-        stages.append(T)
-    fig, axes = figure(6.6, 2.0, ncols=len(stages))
-    for n, (ax, stage) in enumerate(zip(axes, stages, strict=True)):
-        b = 2**n
-        image = _heat(ax, stage, rf"$\mathbf{{T}}_{{{b}}}$", cmap=STATE_MAP, vmin=-1.5, vmax=1.5)
-        for start in range(0, C, b):
-            ax.add_patch(
-                Rectangle((start - 0.5, start - 0.5), b, b, fill=False, ec=COLOUR["ink"], lw=1.2)
-            )
     fig.colorbar(image, ax=axes, shrink=0.85)
     return fig
 

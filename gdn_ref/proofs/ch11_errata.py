@@ -14,7 +14,7 @@ from .ch11_mutants import EQUIVALENT, MUTANTS
 from .data import hard_inputs, relative_error, unit
 from .registry import erratum
 from .symbols import K, S, U, W
-from .token_forms import FORM, Tokens, chunkwise, first_chunk, recurrence, rows
+from .token_forms import FORM, Tokens, chunkwise, recurrence, rows
 
 SIMON = "Simon's blog, “Chunkwise Gated Delta Rule”"
 MEGATRON = "“Gated Delta Network” (a walk-through of Megatron's implementation, 11 May 2026)"
@@ -142,26 +142,6 @@ def state_sign(form="corrected"):
     """Collecting K in S - S W^T K + U^T K."""
     sign = -1 if form == "printed" else 1
     return S - S * W.T * K + U.T * K - (S + sign * (U - W * S.T).T * K)
-
-
-@erratum(
-    "readme-output",
-    source="flash-linear-attention, fla/ops/delta_rule/README.md (read at commit 52f9c7b): the "
-    "first line of the output",
-    printed=r"\mathbf{O} = \mathbf{Q}\,\mathbf{S}'^\top",
-    corrected=r"\mathbf{O} = \mathbf{Q}\,\mathbf{S}^\top + (\mathbf{Q}\mathbf{K}^\top \odot "
-    r"\mathbf{M})(\mathbf{U} - \mathbf{W}\mathbf{S}^\top)",
-    consequence="The lines below it are right; the first reads the state after the chunk, so every "
-    "token would see the chunk's later tokens.",
-    label="eq-delta-rule-chunk",
-    method="float64",
-)
-def readme_output(form="corrected"):
-    """Q times the state after the chunk, or the masked form, without decay."""
-    tokens = hard_tokens(1.0)
-    x = first_chunk(tokens)
-    O = x.Q @ x.S_next.T if form == "printed" else x.O
-    return relative_error(O, recurrence(tokens)[0][:64])
 
 
 def figures():

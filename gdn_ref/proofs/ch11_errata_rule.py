@@ -109,7 +109,7 @@ def scan_operator(form="corrected"):
     corrected=r"L / (C + d)",
     consequence="From the page's own costs, $L^2 d$ against $LCd + Ld^2$. At $L = 32768$, "
     "$C = 64$, $d = 128$: a factor of 171, not 512.",
-    label="eq-gdn-chunk-output",
+    label="eq-delta-saving",
     method="algebra",
 )
 def saving(form="corrected"):
@@ -134,7 +134,7 @@ def inverse_products(n):
     corrected=r"n(n-1)(n-2)/6 \text{ products for } (\mathbf{I} + \mathbf{A})^{-1};\ O(n^2) "
     r"\text{ for one right-hand side}",
     consequence="The whole inverse has n right-hand sides. For $n = 64$ it takes 41664 products.",
-    label="eq-wy-w",
+    label="eq-inverse-cost",
     method="algebra",
 )
 def cost_of_the_inverse(form="corrected"):
@@ -153,7 +153,7 @@ def cost_of_the_inverse(form="corrected"):
     r"sequence}",
     corrected=r"49 \text{ rows used},\ 15 \text{ rows of the next sequence}",
     consequence="$113 = 64 + 49$ and $64 - 49 = 15$. The point that the example makes stands.",
-    label="eq-gdn-chunk-state",
+    label="eq-chunk-states",
     method="algebra",
 )
 def ragged_chunk(form="corrected"):

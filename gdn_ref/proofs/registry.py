@@ -231,7 +231,7 @@ def prove(label):
 
 
 def proved(*labels):
-    """Print two lines for each check of the equations `labels`: its verdict, and for which sizes."""
+    """Print two lines for each check of the equations `labels`: verdict and coverage."""
     for label in labels:
         for r in prove(label).results:
             verdict = "holds" if r["passed"] else "FAILS"
