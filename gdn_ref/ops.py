@@ -9,7 +9,7 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import softplus
 
-from . import reference, validation
+from . import compiled, reference, validation
 
 NORM_EPSILON = 1e-6  # added to the squared norm, as flash-linear-attention does
 
@@ -85,7 +85,8 @@ def chunk_gated_delta_rule(
     -----
     The dtypes of the inputs may differ. Norms, gates, decays and states are computed in float32
     (float64 if q, k or v is float64). Gradients reach every floating input. With Triton, the
-    backward pass recomputes the reference's chunk form and differentiates that.
+    backward pass recomputes the reference's chunk form and differentiates that. Inside
+    `torch.compile` Triton's forward is one operator of the graph, and has no gradient yet.
 
     References
     ----------
@@ -143,8 +144,11 @@ def gated_delta_rule(
     exact = torch.promote_types(common, torch.float32)
     if backend == "triton" or (backend == "auto" and v.is_cuda and common != torch.float64):
         chunk_size = 64 if chunk_size is None else chunk_size
-        validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size)
-        forward, dtype = triton_forward, common
+        if torch.compiler.is_compiling():
+            forward, dtype = compiled.forward, common
+        else:
+            validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size)
+            forward, dtype = triton_forward, common
     else:
         forward, dtype = reference.forward, exact
 
