@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from gdn_ref import wy
 from gdn_ref.figures import ch07
 from gdn_ref.proofs.ch07_cost import dense_cost, factored_cost, state_cost
+from gdn_ref.proofs.data import equal_cosine_keys
 
 SCRIPT = Path(__file__).parents[1] / "book/_static/figures/partial-products.js"
 FIGURES = {  # draws -> axes that are no colour bar
@@ -55,7 +56,7 @@ def test_each_factor_takes_one_outer_product_away():
 
 
 def test_any_two_keys_have_the_cosine():
-    K = ch07.even_keys(0.3)
+    K = equal_cosine_keys(6, 0.3)
     np.testing.assert_allclose(K @ K.T, 0.7 * np.eye(6) + 0.3, atol=1e-12)
 
 

@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from gdn_ref import delta_rule
 from gdn_ref.figures import ch09
 from gdn_ref.figures.ch09_measure import kept_for_backward, precision, rounded_inverse
-from gdn_ref.proofs import ch09_errata, registry
-from gdn_ref.proofs.ch09_counting import early, late, products
+from gdn_ref.proofs.ch09_cost import early, late, products
 from gdn_ref.proofs.data import hard_inputs, relative_error
 
 STATIC = {
@@ -133,12 +132,6 @@ def test_every_slider_of_the_widget_changes_its_picture():
         before = picture.value
         slider.value = slider.max
         assert picture.value != before, slider.description
-
-
-def test_the_erratum_quotes_what_is_measured():
-    texts = {entry.key: entry.consequence for entry in registry.ERRATA}
-    for key, values in ch09_errata.figures().items():
-        assert all(f"{100 * value:.0f} %" in texts[key] for value in values)
 
 
 def test_a_step_frames_what_it_uses():

@@ -9,9 +9,10 @@ helps and never gives the answer away. In a chapter:
 import importlib
 import pkgutil
 
-__all__ = ["Wrong", "check", "exercise"]
+__all__ = ["TOLERANCE", "Wrong", "check", "exercise"]
 
 CHECKERS = {}
+TOLERANCE = 1e-9  # how far off a right answer may be
 VERDICTS = []  # (name, right) of every check of this session, in order; the tests read it
 
 

@@ -4,9 +4,7 @@ import numpy as np
 
 from .. import linear_attention
 from ..proofs.data import hard_inputs, relative_error
-from . import Wrong, exercise
-
-TOLERANCE = 1e-9
+from . import TOLERANCE, Wrong, exercise
 
 
 def array_of(answer, shape, what):

@@ -3,9 +3,7 @@
 import numpy as np
 
 from .. import delta_rule
-from . import Wrong, exercise
-
-TOLERANCE = 1e-9
+from . import TOLERANCE, Wrong, exercise
 
 
 def far(a, b):

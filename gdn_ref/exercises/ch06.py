@@ -5,9 +5,7 @@ from itertools import product
 import numpy as np
 
 from .. import delta_rule
-from . import Wrong, exercise
-
-TOLERANCE = 1e-9
+from . import TOLERANCE, Wrong, exercise
 
 
 def transition(k, beta):

@@ -5,9 +5,7 @@ import numpy as np
 from .. import wy
 from ..proofs.ch08_inverses import powers
 from ..proofs.data import hard_inputs, relative_error, unit
-from . import Wrong, exercise
-
-TOLERANCE = 1e-9
+from . import TOLERANCE, Wrong, exercise
 
 
 def random_interaction(C, seed):

@@ -5,51 +5,13 @@ import numpy as np
 from matplotlib.patches import Rectangle
 
 from .. import linear_attention
-from ..proofs.ch01_cost import multiplications, softmax_read
-from .style import COLOUR, STATE_MAP, figure
+from ..proofs.ch01_cost import softmax_read
+from ..proofs.counting import multiplications
+from .style import COLOUR, STATE_MAP, bare, cells, directions, figure
 
 # five tokens in the plane: two orthogonal keys, one between them, the first again, one more
 KEY_DEGREES = (0, 90, 45, 0, 135)
 VALUES = np.array([[2, 0, -1], [0, 1, 2], [1, -2, 0], [-1, 1, 1], [0, 2, -2]], dtype=float)
-
-
-def directions(degrees):
-    """Unit vectors of the plane, `[..., 2]`."""
-    return np.stack([np.cos(np.radians(degrees)), np.sin(np.radians(degrees))], axis=-1)
-
-
-def _cells(ax, array, x, y, limit, numbers=None, size=10):
-    """Draw a matrix as squares of side 1, its upper left corner at (x, y)."""
-    rows, columns = array.shape
-    ax.imshow(
-        array,
-        cmap=STATE_MAP,
-        vmin=-limit,
-        vmax=limit,
-        extent=(x, x + columns, y - rows, y),
-        origin="upper",
-    )
-    for r in range(rows):
-        for c in range(columns):
-            ax.add_patch(
-                Rectangle((x + c, y - r - 1), 1, 1, fill=False, ec=COLOUR["quiet"], lw=0.5)
-            )
-            if numbers:
-                dark = abs(array[r, c]) > 0.6 * limit
-                ax.text(
-                    x + c + 0.5,
-                    y - r - 0.5,
-                    f"{array[r, c]:{numbers}}".replace("-", "−"),
-                    ha="center",
-                    va="center",
-                    fontsize=size,
-                    color="white" if dark else COLOUR["ink"],
-                )
-
-
-def _bare(ax, width, height):
-    ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
-    ax.axis("off")
 
 
 def cache_and_state():
@@ -57,16 +19,16 @@ def cache_and_state():
     rng = np.random.default_rng(1)
     K, V = rng.normal(size=(8, 4)), rng.normal(size=(8, 3))
     fig, ax = figure(5.2, 4.1)
-    _bare(ax, 25, 19.5)
+    bare(ax, 25, 19.5)
     ax.text(0, 18.8, "softmax attention: a cache of rows")
     ax.text(0, 7.3, "linear attention: one matrix")
     for column, tokens in enumerate((2, 4, 8)):
         x = 0.2 + 8.6 * column
-        _cells(ax, K[:tokens], x, 16.8, 3)
-        _cells(ax, V[:tokens], x + 4.4, 16.8, 3)
+        cells(ax, K[:tokens], x, 16.8, 3)
+        cells(ax, V[:tokens], x + 4.4, 16.8, 3)
         ax.text(x + 2, 17.1, r"$\mathbf{K}$", color=COLOUR["key"], ha="center", fontsize=12)
         ax.text(x + 5.9, 17.1, r"$\mathbf{V}$", color=COLOUR["value"], ha="center", fontsize=12)
-        _cells(ax, V[:tokens].T @ K[:tokens], x + 1.7, 5.4, 8)
+        cells(ax, V[:tokens].T @ K[:tokens], x + 1.7, 5.4, 8)
         ax.text(x + 3.7, 5.7, r"$\mathbf{S}$", color=COLOUR["state"], ha="center", fontsize=12)
         ax.text(x + 3.7, 1.1, f"{tokens} tokens:", ha="center")
         ax.text(x + 3.7, 0.0, f"{tokens * 7} numbers or 12", ha="center")
@@ -96,14 +58,14 @@ def by_hand(keys, values):
     """`v_1 k_1^T + v_2 k_2^T = S_2`, in numbers."""
     first, second = (np.outer(v, k) for v, k in zip(values, keys, strict=True))
     fig, ax = figure(4.8, 1.6)
-    _bare(ax, 13, 3.7)
+    bare(ax, 13, 3.7)
     names = (
         r"$\mathbf{v}_1\mathbf{k}_1^\top$",
         r"$\mathbf{v}_2\mathbf{k}_2^\top$",
         r"$\mathbf{S}_2$",
     )
     for n, (name, array) in enumerate(zip(names, (first, second, first + second), strict=True)):
-        _cells(ax, array, 0.5 + 4.8 * n, 2.3, 9, numbers="g")
+        cells(ax, array, 0.5 + 4.8 * n, 2.3, 9, numbers="g")
         ax.text(1.5 + 4.8 * n, 2.7, name, ha="center", fontsize=13)
     ax.text(3.9, 1.3, "+", ha="center", va="center", fontsize=16)
     ax.text(8.7, 1.3, "=", ha="center", va="center", fontsize=16)
@@ -203,9 +165,9 @@ def state_matrix(tokens=3, degrees=45):
     circle.text(
         *(1.25 * q), r"$\mathbf{q}$", color=COLOUR["query"], ha="center", va="center", fontsize=13
     )
-    _bare(ax, 8, 5)
-    _cells(ax, S, 0.5, 3.5, 5, numbers=".1f", size=9)
-    _cells(ax, (S @ q)[:, None], 5.5, 3.5, 5, numbers=".1f", size=9)
+    bare(ax, 8, 5)
+    cells(ax, S, 0.5, 3.5, 5, numbers=".1f", size=9)
+    cells(ax, (S @ q)[:, None], 5.5, 3.5, 5, numbers=".1f", size=9)
     ax.text(1.5, 3.8, rf"$\mathbf{{S}}_{tokens}$", ha="center", fontsize=13)
     ax.text(4.0, 2.0, r"$\mathbf{q}\;\rightarrow$", ha="center", va="center", fontsize=13)
     ax.text(6.0, 3.8, r"$\mathbf{S}\mathbf{q}$", ha="center", fontsize=13)

@@ -1,16 +1,14 @@
 """Figures of chapter 2: overlaps of keys, crosstalk, the best matrix, growth."""
 
 import ipywidgets
-import matplotlib.pyplot as plt
 import numpy as np
 
 from .. import linear_attention
 from ..proofs.data import unit
-from .style import COLOUR, RC, STATE_MAP, figure
+from .style import COLOUR, STATE_MAP, directions, figure, styled
 
 HALF_MAX = float(np.finfo(np.float16).max)
 
-styled = plt.rc_context(RC)  # text and legends take their look when they are made
 
 FEATURES = {
     "none": lambda x: x,
@@ -148,7 +146,7 @@ def growth(d_k=32, draws=16):
 
 def plane_reads(angles, best=False):
     """Unit keys of the plane and what each returns of one-hot values: `(K, [n, n])`."""
-    K = np.stack([np.cos(np.radians(angles)), np.sin(np.radians(angles))], axis=-1)
+    K = directions(angles)
     return K, K @ np.linalg.pinv(K, rcond=1e-9) if best else K @ K.T
 
 

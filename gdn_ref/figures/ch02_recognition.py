@@ -2,15 +2,12 @@
 
 from math import erf, sqrt
 
-import matplotlib.pyplot as plt
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 
 from .. import linear_attention
 from ..proofs.data import unit
-from .style import COLOUR, RC, figure
-
-styled = plt.rc_context(RC)  # text and legends take their look when they are made
+from .style import COLOUR, figure, styled
 
 
 def recognised(n, candidates, d_k=128, d_v=128, seed=0, reads=256, best=False):

@@ -1,17 +1,14 @@
 """Figures of chapter 3: the triangle in blocks, two passes, and what a chunk size costs."""
 
 import ipywidgets
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from .style import COLOUR, RC, figure
+from .style import COLOUR, figure, styled
 
 TOKENS = 24  # of the moving figure and its twin
 RIDGE = 989.4e12 / 3.35e12  # H100: dense bfloat16 FLOPs in the time that one byte takes
 RIDGE_ORDINARY = 66.9e12 / 3.35e12  # the same card without its tensor cores
-
-styled = plt.rc_context(RC)  # text and legends take their look when they are made
 
 
 def harmonic(d_k, d_v):

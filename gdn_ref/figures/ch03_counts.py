@@ -6,8 +6,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from .. import linear_attention
 from ..proofs.ch03_cost import flops
-from .ch03 import chunk_flops, styled
-from .style import COLOUR, figure
+from .ch03 import chunk_flops
+from .style import COLOUR, figure, styled
 
 
 def counted_flops(tokens, chunk_size, d_k=128, d_v=128):

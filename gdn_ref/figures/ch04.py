@@ -1,17 +1,13 @@
 """Figures of chapter 4: the decay mask, the weights of the past, a stream's recall, half-lives."""
 
 import ipywidgets
-import matplotlib.pyplot as plt
 import numpy as np
 
 from ..chunking import causal_mask, decay
 from ..proofs.data import hard_inputs, unit
-from .style import COLOUR, RC, STATE_MAP, figure
+from .style import COLOUR, DECAY_MAP, STATE_MAP, figure, heat, styled
 
-DECAY_MAP = "YlOrBr"
 AGES = 128  # how far back `forgetting` looks
-
-styled = plt.rc_context(RC)  # text and legends take their look when they are made
 
 
 @styled
@@ -26,7 +22,7 @@ def decay_masks(C=12):
     }
     fig, axes = figure(6.0, 2.4, ncols=3)
     for ax, (title, mask) in zip(axes, shown.items(), strict=True):
-        image = _heat(ax, mask, title, cmap=DECAY_MAP, vmin=0, vmax=1)
+        image = heat(ax, mask, title, 0, 1, DECAY_MAP)
         ax.set_xlabel("written by token $i$")
     axes[0].set_ylabel("seen from token $r$")
     fig.colorbar(image, ax=axes, shrink=0.85, label="what is left")
@@ -41,7 +37,7 @@ def decay_mask_widget():
         if 0 < reset <= C:
             g[reset - 1] = -np.inf
         fig, ax = figure(4.2, 3.6)
-        fig.colorbar(_heat(ax, decay(g)[1], r"$\mathbf{\Gamma}$", cmap=DECAY_MAP, vmin=0, vmax=1))
+        fig.colorbar(heat(ax, decay(g)[1], r"$\mathbf{\Gamma}$", 0, 1, DECAY_MAP))
         return fig
 
     return ipywidgets.interactive(draw, alpha=(0.5, 1.0, 0.01), C=(2, 16), reset=(0, 16))
@@ -169,16 +165,14 @@ def semiseparable(C=8, blocks=4, d_k=3):
     T = C * blocks
     q, k, _, g, *_ = hard_inputs(T=T, d_k=d_k)
     Gamma = decay(2 * g)[1]
+    decayed = r"$\mathbf{\Gamma} \odot \mathbf{Q}\mathbf{K}^{\top}$, $d_k = 3$"
     shown = {
-        r"$\mathbf{\Gamma}$": (Gamma, {"cmap": DECAY_MAP, "vmin": 0, "vmax": 1}),
-        r"$\mathbf{\Gamma} \odot \mathbf{Q}\mathbf{K}^{\top}$, $d_k = 3$": (
-            Gamma * (q @ k.T),
-            {"cmap": STATE_MAP, "vmin": -1.2, "vmax": 1.2},
-        ),
+        r"$\mathbf{\Gamma}$": (Gamma, 0, 1, DECAY_MAP),
+        decayed: (Gamma * (q @ k.T), -1.2, 1.2, STATE_MAP),
     }
     fig, axes = figure(5.6, 3.0, ncols=2)
-    for ax, (title, (matrix, shading)) in zip(axes, shown.items(), strict=True):
-        _heat(ax, matrix, title, **shading)
+    for ax, (title, (matrix, *limits)) in zip(axes, shown.items(), strict=True):
+        heat(ax, matrix, title, *limits)
         for row, column in zip(*np.tril_indices(blocks), strict=True):
             block = matrix[row * C : (row + 1) * C, column * C : (column + 1) * C]
             ax.text(
@@ -195,12 +189,3 @@ def semiseparable(C=8, blocks=4, d_k=3):
             for line in (ax.axhline, ax.axvline):
                 line(cut * C - 0.5, color=COLOUR["quiet"], lw=0.8)
     return fig
-
-
-def _heat(ax, matrix, title, **shading):
-    image = ax.imshow(matrix, **shading)
-    ax.set_title(title, fontsize=10)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.spines[:].set_visible(False)
-    return image

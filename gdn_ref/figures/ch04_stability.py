@@ -6,14 +6,11 @@ They are equal on paper, and only the last survives every column.
 import math
 import warnings
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
 from ..chunking import decay
-from .style import COLOUR, RC, figure
-
-styled = plt.rc_context(RC)
+from .style import COLOUR, DECAY_MAP, figure, styled
 
 
 def causal(C):
@@ -102,7 +99,7 @@ def stability_table():
     for ax, (quantity, table) in zip(axes, errors().items(), strict=True):
         size = np.array([[column[name] for column in table.values()] for name in METHODS])
         shade = np.where(np.isfinite(size), np.log10(np.maximum(size, 1e-9)), np.nan)
-        ax.imshow(shade, cmap="YlOrBr", vmin=-9, vmax=-1, aspect="auto")
+        ax.imshow(shade, cmap=DECAY_MAP, vmin=-9, vmax=-1, aspect="auto")
         for (row, column), error in np.ndenumerate(size):
             broken = not np.isfinite(error)
             text, role = ("NaN", "error") if broken else (f"{error:.0e}", "ink")

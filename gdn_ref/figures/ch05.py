@@ -6,9 +6,7 @@ import numpy as np
 from .. import delta_rule, linear_attention, scalar_decay
 from ..proofs.ch05_memory import solved_memory
 from ..proofs.data import hard_inputs, unit
-from .ch01 import _bare, _cells
-from .ch06 import ARROW, live, styled
-from .style import COLOUR, figure
+from .style import ARROW, COLOUR, bare, cells, directions, figure, live, styled
 
 RECALLS_BOTH = np.array([0.8, 0.5])  # the row that answers both tokens of the loss bowl
 FIRST_KEY = 20  # degrees
@@ -19,7 +17,7 @@ def erase_and_write(S, k, v):
     """`S - (S k) k^T + v k^T`, in numbers."""
     erased, written = np.outer(S @ k, k).round(9), np.outer(v, k)
     fig, ax = figure(5.2, 1.7)
-    _bare(ax, 12.8, 3.6)
+    bare(ax, 12.8, 3.6)
     names = (
         r"$\mathbf{S}$",
         r"$(\mathbf{S}\mathbf{k})\,\mathbf{k}^\top$",
@@ -27,7 +25,7 @@ def erase_and_write(S, k, v):
         r"$\mathbf{S}\;$after",
     )
     for n, array in enumerate((S, erased, written, S - erased + written)):
-        _cells(ax, array, 0.2 + 3.45 * n, 2.3, 9, numbers="g")
+        cells(ax, array, 0.2 + 3.45 * n, 2.3, 9, numbers="g")
         ax.text(1.2 + 3.45 * n, 2.7, names[n], ha="center", fontsize=12)
     for n, sign in enumerate("−+="):
         ax.text(2.93 + 3.45 * n, 1.3, sign, ha="center", va="center", fontsize=16)
@@ -36,8 +34,7 @@ def erase_and_write(S, k, v):
 
 def rows_of(angle, writes, beta, start):
     """The keys, and one row of the memory after 0, 1, 2, ... writes of the tokens in turn."""
-    degrees = np.radians([FIRST_KEY, FIRST_KEY + angle])
-    keys = np.stack([np.cos(degrees), np.sin(degrees)], axis=1)
+    keys = directions([FIRST_KEY, FIRST_KEY + angle])
     values = keys @ RECALLS_BOTH
     path = [np.asarray(start, dtype=float)]
     for t in range(writes):
@@ -102,7 +99,7 @@ def loss_against_strength():
 def smallest_change():
     """One row: the line of rows that answer v, the step to it, and a longer way."""
     fig, axes = figure(4.8, 3.7)
-    k = np.array([np.cos(np.radians(35)), np.sin(np.radians(35))])
+    k = directions(35)
     along, value, row = np.array([-k[1], k[0]]), 1.3, np.array([-0.35, -0.55])
     foot = row + (value - row @ k) * k
     purple, blue = ({"color": COLOUR[role], "fontsize": 12} for role in ("state", "key"))

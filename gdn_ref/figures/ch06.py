@@ -1,17 +1,11 @@
 """Figures of chapter 6: one transition in two and three dimensions, its spectrum, growth."""
 
-import io
-
 import ipywidgets as widgets
-import matplotlib.pyplot as plt
 import numpy as np
 
-from .style import COLOUR, RC, figure
+from .style import ARROW, COLOUR, directions, figure, live, styled
 
 LANDMARKS = {0: "identity", 1: "projection", 2: "reflection"}
-ARROW = {"length_includes_head": True, "head_width": 0.09, "width": 0.02, "zorder": 3}
-
-styled = plt.rc_context(RC)  # text, legends and arrows take their look when they are made
 
 
 def case_name(beta):
@@ -51,7 +45,7 @@ def _row_and_image(axes, row, key, beta):
 def six_strengths(row=(1.5, 0.9), angle=60):
     """One row and its image at the strengths of eq-transition-cases, and beyond them."""
     fig, axes = figure(4.8, 6.4, nrows=3, ncols=2)
-    key = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
+    key = directions(angle)
     for panel, beta in zip(axes.flat, (0, 0.5, 1, 1.5, 2, 2.5), strict=True):
         _plane(panel, key)
         _row_and_image(panel, np.array(row), key, beta)
@@ -138,8 +132,8 @@ def epsilon_placements(epsilon=1e-6, size=128):
 def two_reflections(theta=40):
     """A vector reflected in two lines turns by twice the angle (eq-reflection-rotation)."""
     fig, axes = figure(4.6, 4.0)
-    first, second = (np.array([np.cos(a), np.sin(a)]) for a in np.radians([100.0, 100.0 + theta]))
-    start = 1.5 * np.array([np.cos(np.radians(25)), np.sin(np.radians(25))])
+    first, second = directions([100, 100 + theta])
+    start = 1.5 * directions(25)
     once = transition(first, 2.0) @ start
     twice = transition(second, 2.0) @ once
     for key, name in ((first, "$k_1$"), (second, "$k_2$")):
@@ -161,7 +155,7 @@ def two_reflections(theta=40):
 def householder_2d(beta=1.0, key_angle=60, s_x=1.5, s_y=0.9):
     """One row `s`, the key, the line orthogonal to it, and the image."""
     fig, axes = figure(4.6, 4.2)
-    key = np.array([np.cos(np.radians(key_angle)), np.sin(np.radians(key_angle))])
+    key = directions(key_angle)
     row = np.array([s_x, s_y])
     _plane(axes, key, size=2.4)
     axes.plot(*np.stack([row, transition(key, 2.0) @ row], axis=1), color=COLOUR["quiet"], lw=0.6)
@@ -190,23 +184,6 @@ def householder_3d(beta=1.0, angle=50, turn=30, tilt=20):
     axes.set_axis_off()
     axes.set_title(rf"$\beta = {beta:.2f}$: {case_name(beta)}", fontsize=10)
     return fig
-
-
-def live(draw, **sliders):
-    """The figure `draw(**values)` above its sliders; a slider's new value draws it again."""
-    picture = widgets.HTML()
-
-    @styled
-    def redraw(change=None):
-        text = io.StringIO()
-        fig = draw(**{name: slider.value for name, slider in sliders.items()})
-        fig.savefig(text, format="svg", metadata={"Date": None})  # the same values, the same text
-        picture.value = "<svg" + text.getvalue().partition("<svg")[2]
-
-    for slider in sliders.values():
-        slider.observe(redraw, names="value")
-    redraw()
-    return widgets.VBox([picture, *sliders.values()])
 
 
 def householder_2d_widget():

@@ -1,18 +1,14 @@
 """Figures of chapter 7: a product as a sum, the scan that fails, ranks, costs and the order."""
 
 import ipywidgets as widgets
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
 from .. import delta_rule, wy
 from ..proofs.ch07_cost import dense_cost, factored_cost, state_cost
 from ..proofs.ch07_unroll import products, token_maps, tree
-from ..proofs.data import hard_inputs, unit
-from .ch06 import live
-from .style import COLOUR, RC, STATE_MAP, figure
-
-styled = plt.rc_context(RC)  # text, legends and arrows take their look when they are made
+from ..proofs.data import equal_cosine_keys, hard_inputs, relative_error, unit
+from .style import COLOUR, STATE_MAP, figure, live, styled
 
 
 def _heat(axes, matrix, title="", limit=1.0, **text):
@@ -50,17 +46,10 @@ def product_and_sum():
     return fig
 
 
-def even_keys(cosine, tokens=6):
-    """Unit keys, as many as dimensions, with one cosine between any two; the basis at cosine 0."""
-    own = np.sqrt(1 - cosine)
-    shared = (np.sqrt(1 - cosine + tokens * cosine) - own) / tokens
-    return own * np.eye(tokens) + shared
-
-
 @styled
 def partial_products(r=3, cosine=0.5, beta=1.0, newest="right"):
     """The product of r factors, I - W^T K, and the two thin matrices behind it."""
-    K = even_keys(cosine)[:r]
+    K = equal_cosine_keys(6, cosine)[:r]
     strengths = np.full(r, beta)
     W = wy.w(K, strengths)
     P, _ = products(K, K, strengths)
@@ -230,7 +219,7 @@ def reversed_error(cosine, beta, tokens=16, d_k=64, seed=0):
     strengths = np.full(tokens, beta)
     P, H = products(K, V, strengths)
     right = delta_rule.recurrent(q, K, V, strengths, S)[1]
-    return np.linalg.norm(S @ P.T + H - right) / np.linalg.norm(right)
+    return relative_error(S @ P.T + H, right)
 
 
 @styled

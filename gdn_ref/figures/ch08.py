@@ -4,18 +4,13 @@ from functools import cache
 from math import comb
 
 import ipywidgets as widgets
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Arc, Rectangle
 
 from .. import wy
 from ..proofs.ch08_inverses import WAYS, doubling_stages, paths
-from ..proofs.ch08_powers import equal_cosine_keys
-from ..proofs.data import hard_inputs, relative_error
-from .ch06 import live
-from .style import COLOUR, RC, STATE_MAP, figure
-
-styled = plt.rc_context(RC)
+from ..proofs.data import equal_cosine_keys, hard_inputs, relative_error
+from .style import COLOUR, figure, heat, live, styled
 
 
 def correlated(C=64, cosine=0.5, strength=None, d_k=128, seed=0):
@@ -26,13 +21,6 @@ def correlated(C=64, cosine=0.5, strength=None, d_k=128, seed=0):
 
 def inverse(A):
     return wy.solve(A, np.eye(len(A), dtype=A.dtype))
-
-
-def _heat(ax, matrix, title, limit):
-    image = ax.imshow(matrix, cmap=STATE_MAP, vmin=-limit, vmax=limit)
-    ax.set(title=title, xticks=[], yticks=[])
-    ax.spines[:].set_visible(False)
-    return image
 
 
 @styled
@@ -47,7 +35,7 @@ def interaction_and_inverse(C=24):
     }
     fig, axes = figure(6.6, 2.4, ncols=3)
     for ax, (title, matrix) in zip(axes, shown.items(), strict=True):
-        image = _heat(ax, matrix, title, 2)
+        image = heat(ax, matrix, title, -2, 2, size=12)
     fig.colorbar(image, ax=axes, shrink=0.85)
     return fig
 
@@ -161,7 +149,7 @@ def doubling(C=8):
     fig, axes = figure(6.6, 2.0, ncols=len(stages))
     for n, (ax, stage) in enumerate(zip(axes, stages, strict=True)):
         b = 2**n
-        image = _heat(ax, stage, rf"$\mathbf{{X}}^{{({b})}}$", 1.5)
+        image = heat(ax, stage, rf"$\mathbf{{X}}^{{({b})}}$", -1.5, 1.5, size=12)
         for start in range(0, C, b):
             corner = (start - 0.5, start - 0.5)
             ax.add_patch(Rectangle(corner, b, b, fill=False, ec=COLOUR["ink"], lw=1.2))
@@ -213,7 +201,7 @@ def solve_paths(r=5, i=1, C=5, cosine=0.8, beta=1.0, path=0):
     _graph(graph, C, edges, COLOUR["state" if value >= 0 else "value"])
     name = f"{len(every)} paths" if path == 0 else " → ".join(str(n + 1) for n in chosen[0])
     graph.set_title(f"{name}: {value:.3f}", fontsize=10)
-    _heat(grid, X, f"$X_{{{r}{i}}} = {X[r - 1, i - 1]:.3f}$", 2)
+    heat(grid, X, f"$X_{{{r}{i}}} = {X[r - 1, i - 1]:.3f}$", -2, 2, size=12)
     grid.add_patch(
         Rectangle((i - 1.5, r - 1.5), 1, 1, fill=False, ec=COLOUR["ink"], lw=2, zorder=3)
     )

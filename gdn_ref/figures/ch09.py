@@ -1,17 +1,14 @@
 """Figures of chapter 9: one chunk in numbers, attention matrices, schedule, cost, precision."""
 
 import ipywidgets as widgets
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from .. import delta_rule, wy
 from ..chunking import causal_mask
-from .ch06 import live
+from ..proofs.data import equal_cosine_keys
 from .ch09_measure import precision
-from .style import COLOUR, RC, STATE_MAP, figure
-
-styled = plt.rc_context(RC)
+from .style import COLOUR, STATE_MAP, directions, figure, live, styled
 
 STEPS = (
     "what the chunk receives",
@@ -41,8 +38,7 @@ CELL = (46, 24)
 
 def small_chunk(angle=53, beta=1.0):
     """Every matrix of a chunk of three tokens with keys `angle` degrees apart."""
-    turn = np.radians(angle) * np.arange(3)
-    K = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    K = directions(angle * np.arange(3))
     V = np.array([[2.0, 1], [1, 3], [0, 2]])
     Q, S = np.array([[1.0, 0], [1, 0], [0, 1]]), np.eye(2)
     strengths = np.full(3, beta)
@@ -105,8 +101,7 @@ def letter_attention(cosine=0.3):
 
     Returns the weights of linear attention and of the delta rule, row r for the state after r.
     """
-    overlap = (1 - cosine) * np.eye(4) + cosine
-    addresses = np.linalg.cholesky(overlap)
+    addresses = equal_cosine_keys(4, cosine)
     K = addresses[["abcd".index(letter) for letter in LETTERS]]
     Q = np.tile(addresses[:1], (len(K), 1))
     scores = causal_mask(Q) * (Q @ K.T)

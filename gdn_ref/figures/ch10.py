@@ -1,15 +1,11 @@
 """Figures of chapter 10: five steps, four rules, the alpha-beta map, the horizon, the orders."""
 
 import ipywidgets as widgets
-import matplotlib.pyplot as plt
 import numpy as np
 
 from ..proofs.ch10_orders import ORDERS, error
 from ..proofs.data import hard_inputs, unit
-from .ch06 import ARROW, live
-from .style import COLOUR, RC, STATE_MAP, figure
-
-styled = plt.rc_context(RC)  # text, legends and arrows take their look when they are made
+from .style import ARROW, COLOUR, STATE_MAP, directions, figure, live, styled
 
 STATE, KEY, VALUE = np.array([[2.0, 1], [0, 5]]), np.array([0.6, 0.8]), np.array([5.0, 0])
 
@@ -175,7 +171,7 @@ def alpha_beta_map(alpha=0.7, beta=1.0, key_angle=60, read_first=False, s=(2.0, 
     left.set(xlabel=r"$\alpha$", ylabel=r"$\beta$")
     kept = kept_at_the_key(alpha, beta, read_first)
     left.set_title(f"old answer kept: {kept:.2f}", fontsize=10)
-    key = np.array([np.cos(np.radians(key_angle)), np.sin(np.radians(key_angle))])
+    key = directions(key_angle)
     row = np.array(s)
     seen = row @ key if read_first else alpha * row @ key
     image = alpha * row + beta * (v - seen) * key

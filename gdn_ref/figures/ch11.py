@@ -6,11 +6,9 @@ import numpy as np
 from .. import wy
 from ..chunking import decay
 from ..proofs import ch11_extra as slips
-from ..proofs.data import hard_inputs
+from ..proofs.data import hard_inputs, relative_error
 from .ch11_flow import chunk_flow as chunk_flow
-from .style import COLOUR, STATE_MAP, figure
-
-DECAY_MAP = "YlOrBr"
+from .style import COLOUR, figure, heat
 
 
 def interaction_and_inverse(C=24):
@@ -25,7 +23,7 @@ def interaction_and_inverse(C=24):
     }
     fig, axes = figure(6.6, 2.4, ncols=3)
     for ax, (title, matrix) in zip(axes, shown.items(), strict=True):
-        image = _heat(ax, matrix, title, cmap=STATE_MAP, vmin=-1.5, vmax=1.5)
+        image = heat(ax, matrix, title, -1.5, 1.5)
     fig.colorbar(image, ax=axes, shrink=0.85)
     return fig
 
@@ -106,11 +104,10 @@ def two_w_forms(form=FORMS[2], C=8, alpha=0.8, cosine=0.7, beta=1.0):
     shown = w_weights(form, C, alpha, cosine, beta)
     fig, axes = figure(6.6, 2.5, ncols=3)
     off = np.tril(np.ones((C, C)), -1)
-    error = np.linalg.norm(shown - right) / np.linalg.norm(right)
+    error = relative_error(shown, right)
     titles = ("right: either form", form, f"difference, {error:.1%} of the whole")
     for ax, title, matrix in zip(axes, titles, (right, shown, shown - right), strict=True):
-        image = _heat(ax, off * matrix, title, cmap=STATE_MAP, vmin=-0.5, vmax=0.5)
-        ax.title.set_fontsize(9)
+        image = heat(ax, off * matrix, title, -0.5, 0.5, size=9)
     fig.colorbar(image, ax=axes, shrink=0.85, label="weight on key $i$")
     return fig
 
@@ -128,12 +125,3 @@ def two_w_forms_widget():
 def _with_decay(alpha, seed):
     q, k, v, g, beta, S = hard_inputs(T=96, d_k=32, d_v=24, seed=seed)
     return q, k, v, np.full_like(g, np.log(alpha)), beta, S
-
-
-def _heat(ax, matrix, title, **shading):
-    image = ax.imshow(matrix, **shading)
-    ax.set_title(title, fontsize=10)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.spines[:].set_visible(False)
-    return image

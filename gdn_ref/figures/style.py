@@ -5,7 +5,12 @@ keeps the hues. Colours are told apart by colour-blind readers and, by lightness
 same names are in `book/_static/gdn.css` for the figures that move.
 """
 
+import io
+
+import ipywidgets as widgets
 import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.patches import Rectangle
 
 COLOUR = {
     "key": "#0072b2",
@@ -20,6 +25,9 @@ COLOUR = {
 
 # matrices: white is zero, purple is written, orange is negative
 STATE_MAP = "PuOr"
+DECAY_MAP = "YlOrBr"  # what is left of a write: none to all
+
+ARROW = {"length_includes_head": True, "head_width": 0.09, "width": 0.02, "zorder": 3}
 
 RC = {
     "figure.facecolor": "none",
@@ -40,14 +48,81 @@ RC = {
     "ytick.color": COLOUR["quiet"],
     "legend.frameon": False,
 }
+styled = plt.rc_context(RC)  # text, legends and arrows take their look when they are made
 
 
+@styled
 def figure(width=6.4, height=3.2, **subplots):
     """A figure of `width` by `height` inches in the book's style, and its axes.
 
     It belongs to nobody's global state: a cell shows it by returning it, once.
     """
-    with plt.rc_context(RC):
-        fig, axes = plt.subplots(figsize=(width, height), layout="constrained", **subplots)
-        plt.close(fig)
+    fig, axes = plt.subplots(figsize=(width, height), layout="constrained", **subplots)
+    plt.close(fig)
     return fig, axes
+
+
+def live(draw, **sliders):
+    """The figure `draw(**values)` above its sliders; a slider's new value draws it again."""
+    picture = widgets.HTML()
+
+    @styled
+    def redraw(change=None):
+        text = io.StringIO()
+        fig = draw(**{name: slider.value for name, slider in sliders.items()})
+        fig.savefig(text, format="svg", metadata={"Date": None})  # the same values, the same text
+        picture.value = "<svg" + text.getvalue().partition("<svg")[2]
+
+    for slider in sliders.values():
+        slider.observe(redraw, names="value")
+    redraw()
+    return widgets.VBox([picture, *sliders.values()])
+
+
+def bare(ax, width, height):
+    """An empty area of `width` by `height` units, square ones, without frame or ticks."""
+    ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
+    ax.axis("off")
+
+
+def directions(degrees):
+    """Unit vectors of the plane, `[..., 2]`."""
+    return np.stack([np.cos(np.radians(degrees)), np.sin(np.radians(degrees))], axis=-1)
+
+
+def cells(ax, array, x, y, limit, numbers=None, size=10):
+    """Draw a matrix as squares of side 1, its upper left corner at (x, y)."""
+    rows, columns = array.shape
+    ax.imshow(
+        array,
+        cmap=STATE_MAP,
+        vmin=-limit,
+        vmax=limit,
+        extent=(x, x + columns, y - rows, y),
+        origin="upper",
+    )
+    for r in range(rows):
+        for c in range(columns):
+            ax.add_patch(
+                Rectangle((x + c, y - r - 1), 1, 1, fill=False, ec=COLOUR["quiet"], lw=0.5)
+            )
+            if numbers:
+                dark = abs(array[r, c]) > 0.6 * limit
+                ax.text(
+                    x + c + 0.5,
+                    y - r - 0.5,
+                    f"{array[r, c]:{numbers}}".replace("-", "−"),
+                    ha="center",
+                    va="center",
+                    fontsize=size,
+                    color="white" if dark else COLOUR["ink"],
+                )
+
+
+def heat(ax, matrix, title, low, high, cmap=STATE_MAP, size=10):
+    """A matrix as an image without frame, from `low` to `high`; returns it for a colour bar."""
+    image = ax.imshow(matrix, cmap=cmap, vmin=low, vmax=high)
+    ax.set_title(title, fontsize=size)
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    return image

@@ -8,6 +8,8 @@ import sympy as sp
 from .. import linear_attention
 from .data import hard_inputs, relative_error
 from .registry import definition, verifies
+from .symbols import entries
+from .token_forms import ones_below
 
 definition(
     "eq-softmax-attention",
@@ -57,28 +59,18 @@ def no_finite_feature_map(
     return residuals
 
 
-def symbols(name, rows, columns):
-    """A matrix of independent symbols, as a NumPy array: the package's code runs on it."""
-    return np.array(sp.symbols(f"{name}_:{rows}_:{columns}"), dtype=object).reshape(rows, columns)
-
-
-def lower(T, diagonal=0):
-    """The causal mask M: ones on and below the diagonal."""
-    return np.tril(np.ones((T, T), dtype=int), diagonal).astype(object)
-
-
 @verifies(
     "eq-reordering",
     method="polynomial",
     covers="T = 4, d_k = 3, d_v = 2",
     mutants={
-        "under a causal mask": {"mask": lower(4)},
+        "under a causal mask": {"mask": ones_below(4, 0)},
         "keys and queries swapped": {"swap": True},
     },
 )
 def reordering(mask=1, swap=False):
     """Without a mask, keys and values may be multiplied first."""
-    Q, K, V = symbols("q", 4, 3), symbols("k", 4, 3), symbols("v", 4, 2)
+    Q, K, V = entries("q", 4, 3), entries("k", 4, 3), entries("v", 4, 2)
     right = K @ (Q.T @ V) if swap else Q @ (K.T @ V)
     return sp.Matrix((mask * (Q @ K.T)) @ V - right).expand()
 
@@ -135,17 +127,17 @@ def parallel_row(start=q.T * before.T, own=q.T * k * v.T, future=UNSEEN):
     method="polynomial",
     covers="package code, T = 4, d_k = 3, d_v = 2",
     mutants={
-        "strict mask": {"mask": lower(4, -1)},
-        "mask one token late": {"mask": lower(4, 1)},
-        "no mask": {"mask": lower(4, 4)},
-        "mask transposed": {"mask": lower(4).T},
+        "strict mask": {"mask": ones_below(4, -1)},
+        "mask one token late": {"mask": ones_below(4, 1)},
+        "no mask": {"mask": ones_below(4, 4)},
+        "mask transposed": {"mask": ones_below(4, 0).T},
         "initial state forgotten": {"start": 0},
     },
 )
 def parallel_equals_recurrent(mask=None, start=1):
     """The masked product against `linear_attention.recurrent`, run on symbols."""
-    Q, K, V, S = (symbols(*of) for of in (("q", 4, 3), ("k", 4, 3), ("v", 4, 2), ("s", 2, 3)))
-    mask = lower(4) if mask is None else mask
+    Q, K, V, S = (entries(*of) for of in (("q", 4, 3), ("k", 4, 3), ("v", 4, 2), ("s", 2, 3)))
+    mask = ones_below(4, 0) if mask is None else mask
     O, last = linear_attention.recurrent(Q, K, V, S)
     outputs = start * (Q @ S.T) + (mask * (Q @ K.T)) @ V - O
     states = start * S + V.T @ K - last

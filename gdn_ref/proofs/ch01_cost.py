@@ -2,10 +2,10 @@
 
 from itertools import product
 
-import numpy as np
 import sympy as sp
 
 from .. import linear_attention
+from .counting import multiplications
 from .registry import definition, verifies
 
 definition(
@@ -36,27 +36,6 @@ def cache_crossover(cached=d_k + d_v, ratio=width_state / width, size=d_k * d_v 
     crossover = size * ratio
     cache = crossover * layers * heads * cached * width
     return sp.simplify(cache - layers * heads * d_k * d_v * width_state)
-
-
-class Counted:
-    """A number that counts the multiplications it takes part in."""
-
-    total = 0
-
-    def __mul__(self, other):
-        Counted.total += 1
-        return self
-
-    def __add__(self, other):
-        return self
-
-
-def multiplications(work, *shapes):
-    """How many scalar multiplications `work` does on arrays of these shapes."""
-    arrays = [np.full(shape, Counted(), dtype=object) for shape in shapes]
-    Counted.total = 0
-    work(*arrays)
-    return Counted.total
 
 
 def softmax_read(q, K, V):

@@ -7,13 +7,9 @@ import sympy as sp
 
 from .. import linear_attention
 from .ch02_crosstalk import left_over
-from .data import hard_inputs, relative_error
+from .data import hard_inputs, relative_error, unit
 from .registry import verifies
-
-
-def matrix(name, rows, columns):
-    """A sympy matrix of independent symbols."""
-    return sp.Matrix(rows, columns, sp.symbols(f"{name}_:{rows}_:{columns}"))
+from .symbols import letters
 
 
 @verifies(
@@ -28,8 +24,8 @@ def matrix(name, rows, columns):
 )
 def values_add_no_rank(change=0, width=2, order=3):
     """What any state returns lies in the columns of K: all minors of [K V] past d_k vanish."""
-    K = matrix("k", 4, width)
-    V = K * matrix("s", 2, width).T
+    K = letters("k", 4, width)
+    V = K * letters("s", 2, width).T
     V[3, 1] += change
     both = K.row_join(V)
     rows, columns = list(range(4))[:order], range(both.cols)
@@ -50,7 +46,7 @@ def values_add_no_rank(change=0, width=2, order=3):
 )
 def last_value_is_forced(order=(0, 1), free=0, share=1):
     """If k_3 = a k_1 + b k_2, the read at k_3 is a S k_1 + b S k_2, whatever the state is."""
-    S, K, c, extra = matrix("s", 2, 2), matrix("k", 2, 2), sp.symbols("c_:2"), sp.Symbol("w")
+    S, K, c, extra = letters("s", 2, 2), letters("k", 2, 2), sp.symbols("c_:2"), sp.Symbol("w")
     third = S * (c[0] * K.row(0) + c[1] * K.row(1)).T
     forced = sum((share * c[order[i]] * S * K.row(i).T for i in range(2)), sp.zeros(2, 1))
     return left_over(third - forced - free * extra * sp.ones(2, 1))
@@ -72,7 +68,7 @@ def residual_is_orthogonal(inverse=lambda gram: gram.adjugate()):
     Any other state S + D then has the residual R - K D^T, and ||R - K D^T||^2 is
     ||R||^2 + ||K D^T||^2: the mixed term is R^T K = 0. So S is the best.
     """
-    K, V = matrix("k", 3, 2), matrix("v", 3, 1)  # each row of S is a problem of its own
+    K, V = letters("k", 3, 2), letters("v", 3, 1)  # each row of S is a problem of its own
     gram = K.T * K
     scaled = V.T * K * inverse(gram)
     return left_over(K.T * (gram.det() * V - K * scaled.T))
@@ -118,7 +114,7 @@ def share_that_is_lost(left=lambda n, d: 1 - sp.Rational(d, n)):
     """
     residual = []
     for d in (1, 2):
-        K = matrix("k", 3, d)
+        K = letters("k", 3, d)
         gram = K.T * K
         projection = K * gram.adjugate() * K.T
         lost = (gram.det() * sp.eye(3) - projection).trace() / 3
@@ -199,7 +195,7 @@ def margin_moments(variance=lambda n, d, m: (1, m, 2 * (n - 1), d * m)):
 def margin_in_code(own=1, candidate=1):
     """The package's read against the sum that the proof squares and averages."""
     _, K, V, *_ = hard_inputs(T=20, d_k=12, d_v=7)
-    V = V / np.linalg.norm(V, axis=-1, keepdims=True)
+    V = unit(V)
     wrong = V[-1]  # a candidate that was not stored
     _, S = linear_attention.recurrent(K[:-1], K[:-1], V[:-1])
     read = S @ K[0]

@@ -8,15 +8,9 @@ import sympy as sp
 from .. import linear_attention
 from .data import hard_inputs, relative_error
 from .registry import verifies
-from .symbols import K, S, d_k, k, v
-from .symbols import U as V
+from .symbols import K, S, V, d_k, entries, k, letters, v
 
 HALF = sp.Rational(1, 2)
-
-
-def grid(name, rows, columns):
-    """A NumPy array of independent symbols: the package's code runs on it."""
-    return np.array(sp.symbols(f"{name}_:{rows}_:{columns}"), dtype=object).reshape(rows, columns)
 
 
 def left_over(parts):
@@ -36,7 +30,7 @@ def left_over(parts):
 )
 def reads_at_all_keys(gram=lambda K: K @ K.T):
     """After the package's loop has written n pairs, row j of `K S^T` is the read at key j."""
-    K, V = grid("k", 3, 2), grid("v", 3, 2)
+    K, V = entries("k", 3, 2), entries("v", 3, 2)
     _, state = linear_attention.recurrent(K, K, V)
     return left_over((K @ state.T - gram(K) @ V).ravel())
 
@@ -90,7 +84,7 @@ def crosstalk_bound(power=2, pairs=HALF):
 
     It is zero exactly when every value is proportional to its overlap, with one common vector.
     """
-    overlaps, values = sp.symbols("g_:3", real=True), grid("v", 3, 2)
+    overlaps, values = sp.symbols("g_:3", real=True), entries("v", 3, 2)
     error = sum(g * value for g, value in zip(overlaps, values, strict=True))
     bound = sum(g**power for g in overlaps) * (values**2).sum()
     gap = sum(
@@ -175,7 +169,7 @@ def least_total_overlap(floor=lambda n, d: sp.Rational(n * n, d), own=0):
     the place of one, so the entries may stay symbols.
     """
     n, d = 3, 2
-    keys = sp.Matrix(grid("k", n, d))
+    keys = letters("k", n, d)
     length = (keys.T * keys).trace() / n
     overlaps = sum(x**2 for x in keys * keys.T)
     distance = sum(x**2 for x in keys.T * keys - sp.Rational(n, d) * length * sp.eye(d))
@@ -199,7 +193,7 @@ def overlap_of_any_keys(moment=lambda C: (C * C).trace(), centre=HALF):
     For unit keys trace C = 1, and then trace C^2 - 1/d_k is the squared distance of C from I/d_k;
     the second residual keeps the trace as it is, so that the keys may stay symbols.
     """
-    keys = [sp.Matrix(row) for row in grid("k", 3, 2)]
+    keys = [sp.Matrix(row) for row in entries("k", 3, 2)]
     p = sp.symbols("p_:3")
     C = sp.zeros(2)
     for share, key in zip(p, keys, strict=True):

@@ -1,6 +1,5 @@
 """Chapter 3: the causal mask in blocks, the chunk form, and the states between chunks."""
 
-from functools import cache
 from itertools import product
 
 import numpy as np
@@ -8,13 +7,18 @@ from sympy import MatrixSymbol, ZeroMatrix
 
 from .. import linear_attention
 from .data import hard_inputs, relative_error
-from .modular import Mod
 from .registry import verifies
-from .symbols import K, S, d_v, k, q, r, v
-from .token_forms import FORM, chunkwise, modular_tokens, ones_below, strict
-
-V = MatrixSymbol("V", r, d_v)  # the values of the r tokens so far
-REAL_SIZE = "C=64, two chunks, d_k=128, d_v=96"
+from .symbols import K, S, V, d_v, k, q, v
+from .token_forms import (
+    FORM,
+    REAL_SIZE,
+    chunkwise,
+    modular_tokens,
+    ones_below,
+    strict,
+    uncorrected,
+    without_decay,
+)
 
 
 @verifies(
@@ -70,17 +74,6 @@ NEITHER = {  # no decay, no correction: linear attention as a case of the genera
 }
 
 
-@cache
-def token_loop():
-    """Outputs and last state of 128 tokens modulo p, one token after the other."""
-    x = modular_tokens()
-    S, outputs = x.S, []
-    for t in range(len(x.alpha)):
-        S = S + x.V[t][:, None] * x.K[t][None, :]
-        outputs.append((S @ x.Q[t]).residues)
-    return Mod(np.stack(outputs)), S
-
-
 @verifies(
     "eq-linear-attention-chunk",
     method="modular",
@@ -98,7 +91,7 @@ def token_loop():
 def chunk_at_real_size(form=NEITHER):
     """Two chunks against 128 single tokens, modulo 2^61 - 1: an identity of degree 3."""
     O, _, last = chunkwise(modular_tokens(), FORM | form)
-    outputs, state = token_loop()
+    outputs, state = uncorrected(without_decay(modular_tokens()))
     return [O - outputs, last - state]
 
 

@@ -7,7 +7,9 @@ import sympy as sp
 
 from .. import linear_attention
 from ..chunking import scan_chunks, scan_tokens
+from .counting import Traffic, multiplications
 from .registry import verifies
+from .token_forms import ones_below
 
 T, C, N, m, n = sp.symbols("T C N d_k d_v", positive=True)
 b, b_S, rho = sp.symbols("b b_S rho", positive=True)  # bytes, bytes, FLOPs in the time of a byte
@@ -18,40 +20,22 @@ F_PARALLEL = 2 * T**2 * (m + n)
 BYTES = T * (2 * b_S * m * n / C + 2 * b * (m + n))
 
 
-class Counting:
-    """A number that counts what it takes part in. A mask of plain ones and zeros is not counted."""
-
-    multiplications = 0
-
-    def __mul__(self, other):
-        if isinstance(other, Counting):
-            Counting.multiplications += 1
-        return self
-
-    def __add__(self, other):
-        return self
-
-    __rmul__ = __mul__
-    __radd__ = __add__
-
-
 def flops(form, T, d_k, d_v, chunk_size=None):
     """Twice the multiplications of `form`, counted while the package runs it on counting numbers.
 
     `form` is "recurrent", "chunk" or "parallel". The parallel form starts from the empty memory
     and leaves no state.
     """
-    Counting.multiplications = 0
-    shapes = ((T, d_k), (T, d_k), (T, d_v), (d_v, d_k))
-    q, k, v, S = (np.full(shape, Counting(), dtype=object) for shape in shapes)
-    if form == "parallel":
-        M = np.tril(np.ones((T, T), dtype=int))
-        (M * (q @ k.T)) @ v  # eq-linear-attention-parallel
-    elif form == "chunk":
-        scan_chunks(linear_attention.chunk, S, (q, k, v), (), chunk_size)
-    else:
-        scan_tokens(linear_attention.step, S, (q, k, v))
-    return 2 * Counting.multiplications
+
+    def work(q, k, v, S):
+        if form == "parallel":
+            (ones_below(T, 0) * (q @ k.T)) @ v  # eq-linear-attention-parallel
+        elif form == "chunk":
+            scan_chunks(linear_attention.chunk, S, (q, k, v), (), chunk_size)
+        else:
+            scan_tokens(linear_attention.step, S, (q, k, v))
+
+    return 2 * multiplications(work, (T, d_k), (T, d_k), (T, d_v), (d_v, d_k))
 
 
 SIZES = [(12, 2, 3), (12, 3, 1), (24, 4, 2)]
@@ -132,22 +116,12 @@ def crossover(mean=MEAN, chunk=C + MEAN, saving=T / (C + MEAN)):
 
 
 def traffic(tokens, d_k, d_v, chunk_size, token_bytes, state_bytes):
-    """Bytes in and out of every call of the package's chunk, counted from the arrays themselves."""
-    kinds = {2: np.float16, 4: np.float32, 8: np.float64}
-    q, k = np.zeros((2, tokens, d_k), dtype=kinds[token_bytes])
-    v = np.zeros((tokens, d_v), dtype=kinds[token_bytes])
-    total = 0
-
-    def watched(S, *rows):
-        nonlocal total
-        O, S_next = linear_attention.chunk(S, *rows)
-        O, S_next = O.astype(v.dtype), S_next.astype(S.dtype)
-        total += sum(x.nbytes for x in (S, *rows, O, S_next))
-        return O, S_next
-
-    S = np.zeros((d_v, d_k), dtype=kinds[state_bytes])
-    scan_chunks(watched, S, (q, k, v), (), chunk_size)
-    return total
+    """Bytes in and out of every call of the package's chunk; the arrays count their numbers."""
+    q, k = np.zeros((2, tokens, d_k))
+    v, S = np.zeros((tokens, d_v)), np.zeros((d_v, d_k))
+    moved = Traffic(linear_attention.chunk)
+    scan_chunks(moved, S, (q, k, v), (), chunk_size)
+    return token_bytes * moved.rows + state_bytes * (moved.read + moved.written)
 
 
 @verifies(

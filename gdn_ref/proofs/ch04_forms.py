@@ -1,21 +1,25 @@
 """Chapter 4: scalar decay, unrolled, one chunk at a time, and for all tokens at once."""
 
-from functools import cache
-
 import numpy as np
-from sympy import MatrixSymbol
 
 from .. import scalar_decay
-from .data import hard_inputs, relative_error
-from .modular import Mod
+from .ch03_chunks import NEITHER
+from .data import hard_inputs, worst
 from .registry import definition, verifies
-from .symbols import D, K, S, alpha, d_v, gamma, k, q, r, v
-from .token_forms import FORM, chunkwise, decay_from_start, decay_mask, modular_tokens, ones_below
+from .symbols import D, K, S, V, alpha, gamma, k, q, v
+from .token_forms import (
+    FORM,
+    REAL_SIZE,
+    chunkwise,
+    decay_from_start,
+    decay_mask,
+    from_empty,
+    modular_tokens,
+    ones_below,
+    uncorrected,
+)
 
 definition("eq-scalar-decay-recurrence", "Linear attention with one decay for the whole state.")
-
-V = MatrixSymbol("V", r, d_v)  # the values of the r tokens so far
-REAL_SIZE = "C=64, two chunks, d_k=128, d_v=96"
 
 
 @verifies(
@@ -64,22 +68,7 @@ def chunk_step(
     return [step, (state * q).T - (scale * q.T * S.T + scores * V)]
 
 
-@cache
-def token_loop(empty=False):
-    """Outputs and last state of 128 tokens modulo p, one token after the other."""
-    x = modular_tokens()
-    S, outputs = x.S * 0 if empty else x.S, []
-    for t in range(len(x.alpha)):
-        S = S * x.alpha[t] + x.V[t][:, None] * x.K[t][None, :]
-        outputs.append((S @ x.Q[t]).residues)
-    return Mod(np.stack(outputs)), S
-
-
 NO_CORRECTION = {"E": lambda x: x.V}
-NO_DECAY = {
-    "gamma": lambda x: np.ones(len(x.alpha), dtype=np.int64),
-    "Gamma": lambda x: ones_below(len(x.alpha), 0),  # M
-}
 
 
 @verifies(
@@ -89,7 +78,7 @@ NO_DECAY = {
     mutants={
         "M for Gamma": {"change": {"scores": lambda x: ones_below(64, 0) * (x.Q @ x.K.T)}},
         "strict Gamma": {"change": {"scores": lambda x: ones_below(64, -1) * FORM["scores"](x)}},
-        "no decay at all": {"change": NO_DECAY},
+        "no decay at all": {"change": NEITHER},
         "state not decayed": {"change": {"S_next": lambda x: x.S + FORM["S_next"](x)}},
         "K not decayed to the end": {
             "change": {"S_next": lambda x: x.S * x.gamma[-1] + x.V.T @ x.K}
@@ -100,12 +89,8 @@ NO_DECAY = {
 def chunks_at_real_size(change=None):
     """The table of equations with E = V against the token loop: degree at most 128 + 3."""
     O, _, last = chunkwise(modular_tokens(), FORM | NO_CORRECTION | (change or {}))
-    outputs, state = token_loop()
+    outputs, state = uncorrected(modular_tokens())
     return [O - outputs, last - state]
-
-
-def worst(actual, expected):
-    return max(relative_error(a, b) for a, b in zip(actual, expected, strict=True))
 
 
 @verifies(
@@ -141,7 +126,7 @@ def unrolled_at_real_size(
     x = modular_tokens()
     mask = decay_mask(x.alpha)
     written = x.V.T @ (weights(mask, x.alpha)[:, None] * x.K)
-    return x.S * gamma_r(x.alpha)[0] + written - token_loop()[1]
+    return x.S * gamma_r(x.alpha)[0] + written - uncorrected(x)[1]
 
 
 @verifies(
@@ -159,7 +144,7 @@ def unrolled_at_real_size(
 def parallel_at_real_size(mask=decay_mask, scores=lambda x: x.Q @ x.K.T):
     """(Gamma . Q K^T) V against the token loop: degree at most 130."""
     x = modular_tokens()
-    return (mask(x.alpha) * scores(x)) @ x.V - token_loop(empty=True)[0]
+    return (mask(x.alpha) * scores(x)) @ x.V - uncorrected(from_empty(x))[0]
 
 
 @verifies(

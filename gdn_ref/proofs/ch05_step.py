@@ -5,13 +5,13 @@ letters that do not commute, with rules such as k^T k = n for what a row times a
 """
 
 import numpy as np
-from sympy import Matrix, Symbol, Trace, expand, sqrt, symbols
+from sympy import Symbol, Trace, expand, sqrt, symbols
 
 from gdn_ref import delta_rule
 
 from .data import hard_inputs, relative_error
 from .registry import definition, verifies
-from .symbols import I_k, S, beta, k, v
+from .symbols import I_k, S, beta, k, letters, v
 from .words import reduce
 
 n = symbols("n", positive=True)  # ||k||^2
@@ -25,11 +25,6 @@ def loss(state):
     """eq-recall-loss as a matrix expression of symbolic size."""
     error = v - state * k
     return Trace(error.T * error) / 2
-
-
-def letters(name, size):
-    """A column of symbols."""
-    return Matrix(symbols(f"{name}_1:{size + 1}"))
 
 
 @verifies(
@@ -58,7 +53,7 @@ def gradient_of_the_loss(gradient=-(v - S * k) * k.T):
 )
 def entries_of_the_gradient(claim=lambda e, key: -e * key.T):
     """The derivative by each entry of S; a square S on purpose, so that the transpose runs too."""
-    state, key, value = Matrix(2, 2, symbols("s_1:5")), letters("k", 2), letters("v", 2)
+    state, key, value = letters("s", 2, 2), letters("k", 2), letters("v", 2)
     error = value - state * key
     half_square = error.dot(error) / 2
     return (state.applyfunc(lambda entry: half_square.diff(entry)) - claim(error, key)).expand()
@@ -215,7 +210,7 @@ def residual(ratio=1 - beta * n):
 )
 def loss_after_a_step(power=2, size=lambda key: key.dot(key)):
     """The loss is multiplied by (1 - beta ||k||^2)^2, whatever the state and the value."""
-    state, key, value = Matrix(1, 2, symbols("s_1:3")), letters("k", 2), letters("v", 1)
+    state, key, value = letters("s", 1, 2), letters("k", 2), letters("v", 1)
     error = value - state * key
     left = value - (state + beta * error * key.T) * key
     return expand(left.dot(left) - (1 - beta * size(key)) ** power * error.dot(error))

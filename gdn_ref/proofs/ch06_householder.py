@@ -8,6 +8,7 @@ so proved holds for every d_k and d_v. The number 1 in a word is the identity ma
 from sympy import Matrix, Rational, Symbol, expand, eye, sqrt, symbols
 
 from . import definition, verifies
+from .symbols import letters
 from .words import reduce
 
 alpha, beta, n, d = symbols("alpha beta n d")  # n is ||k||^2
@@ -22,10 +23,6 @@ definition(
     "eq-transition",
     "The factor by which one token multiplies the state from the right, without and with decay.",
 )
-
-
-def letters(size, name):
-    return Matrix(size, 1, symbols(f"{name}_1:{size + 1}"))
 
 
 @verifies(
@@ -60,7 +57,7 @@ def row_by_row(state, key):
 )
 def rows(claim=row_by_row):
     """The same, row by row; a square state on purpose, so that the wrong side runs too."""
-    key, state = letters(3, "k"), Matrix(3, 3, symbols("s_1:10"))
+    key, state = letters("k", 3), letters("s", 3, 3)
     return (state * (eye(3) - beta * key * key.T) - claim(state, key)).expand()
 
 
@@ -116,7 +113,7 @@ def characteristic_polynomial(along=lambda norm2: alpha * (1 - beta * norm2)):
     """det(z - F) = (z - alpha)^(d - 1) (z - alpha (1 - beta ||k||^2))."""
     z, residual = Symbol("z"), []
     for size in (2, 3, 4):
-        key = letters(size, "k")
+        key = letters("k", size)
         full = alpha * (eye(size) - beta * key * key.T)
         claim = (z - alpha) ** (size - 1) * (z - along(key.dot(key)))
         residual.append(expand(full.charpoly(z).as_expr() - claim))
@@ -154,7 +151,7 @@ def determinant_in_full(power=lambda size: size):
     """det F = alpha^d (1 - beta ||k||^2), every entry a symbol."""
     residual = []
     for size in (2, 3, 4):
-        key = letters(size, "k")
+        key = letters("k", size)
         full = alpha * (eye(size) - beta * key * key.T)
         residual.append(
             expand(full.det(method="berkowitz") - alpha ** power(size) * (1 - beta * key.dot(key)))

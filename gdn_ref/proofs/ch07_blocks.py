@@ -4,11 +4,10 @@ import numpy as np
 from sympy import MatrixSymbol, ZeroMatrix, symbols
 
 from .. import delta_rule, wy
-from .ch07_unroll import FACTOR, WRITE
-from .ch07_wy import real_size, u_new, w_new
+from .ch07_wy import real_size
 from .data import hard_inputs, relative_error
 from .registry import verifies
-from .symbols import I_k, K, S, U, W, beta, d_k, d_v, k
+from .symbols import FACTOR, WRITE, I_k, K, S, U, W, beta, d_k, d_v, k, u_new, w_new
 
 r_1, r_2 = symbols("r_1 r_2", integer=True, positive=True)
 W_1, K_1, U_1 = (MatrixSymbol(f"{n}_1", r_1, d) for n, d in (("W", d_k), ("K", d_k), ("U", d_v)))

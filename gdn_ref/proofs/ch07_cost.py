@@ -6,8 +6,8 @@ import numpy as np
 from sympy import expand, summation, symbols
 
 from .. import affine
-from .ch01_cost import multiplications
 from .ch07_unroll import tree
+from .counting import multiplications
 from .registry import verifies
 
 n, r, d_k, d_v = symbols("n r d_k d_v", positive=True, integer=True)

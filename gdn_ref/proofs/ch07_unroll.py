@@ -10,7 +10,7 @@ from .. import affine, delta_rule
 from .data import hard_inputs, relative_error
 from .modular import join
 from .registry import definition, verifies
-from .symbols import I_k, S, beta, d_k, d_v, k, v
+from .symbols import FACTOR, WRITE, I_k, S, d_k, d_v
 from .token_forms import modular_tokens
 
 definition(
@@ -20,8 +20,6 @@ definition(
 
 P = MatrixSymbol("P", d_k, d_k)
 H = MatrixSymbol("H", d_v, d_k)
-FACTOR = I_k - beta * k * k.T  # what one token does to the state
-WRITE = beta * v * k.T  # what it adds
 
 
 def products(K, V, beta):

@@ -5,15 +5,12 @@ from functools import cache
 import numpy as np
 from sympy import BlockMatrix, MatrixSymbol, ZeroMatrix, block_collapse
 
-from .ch07_unroll import FACTOR, WRITE, products, token_loop
+from .ch07_unroll import products, token_loop
 from .modular import P as PRIME
 from .modular import join
 from .registry import verifies
-from .symbols import I_k, K, U, W, beta, d_k, k, r, v
-from .token_forms import modular_tokens, polynomial_tokens
-
-w_new = beta * (k - W.T * K * k)  # the next token's vectors, from the r so far
-u_new = beta * (v - U.T * K * k)
+from .symbols import FACTOR, WRITE, I_k, K, U, W, beta, d_k, k, r, u_new, v, w_new
+from .token_forms import modular_tokens, polynomial_tokens, strict
 
 
 @cache
@@ -61,10 +58,7 @@ def one_more_factor(w=w_new, last=lambda P: P * FACTOR):
     mutants={
         "w without the earlier tokens": {"rows": lambda x, W: x.K * x.beta[:, None]},
         "earlier keys for earlier w": {
-            "rows": lambda x, W: (
-                (x.K - (np.tril(np.ones((64, 64), dtype=np.int64), -1) * (x.K @ x.K.T)) @ x.K)
-                * x.beta[:, None]
-            )
+            "rows": lambda x, W: (x.K - strict(x.K @ x.K.T) @ x.K) * x.beta[:, None]
         },
     },
 )

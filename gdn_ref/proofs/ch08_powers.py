@@ -6,7 +6,7 @@ from sympy import ZZ, binomial, gammasimp, powsimp, ring, simplify, symbols
 from .. import wy
 from .ch08_inverses import powers, squarings, substitution
 from .ch08_system import interaction
-from .data import relative_error
+from .data import equal_cosine_keys, relative_error
 from .registry import verifies
 from .token_forms import first_chunk, modular_tokens, ones_below
 
@@ -101,9 +101,3 @@ def in_the_package(overlap=lambda beta, cosine: beta * cosine):
             claim = np.eye(64) + np.where(gap >= 0, -share * (1.0 - share) ** abs(gap), 0.0)
             errors.append(relative_error(X, claim))
     return max(errors)
-
-
-def equal_cosine_keys(C, cosine):
-    """C unit keys of dimension C + 1, any two of them at the same cosine, 0 to 1."""
-    own = np.sqrt(1 - cosine) * np.eye(C)
-    return np.concatenate([np.full((C, 1), np.sqrt(cosine)), own], axis=1)

@@ -8,13 +8,10 @@ from .ch08_inverses import substitution
 from .data import hard_inputs, relative_error
 from .modular import join
 from .registry import definition, verifies
-from .symbols import K, U, W, beta, d_k, k, r, v
+from .symbols import K, U, W, beta, d_k, k, r, u_new, v, w_new
 from .token_forms import first_chunk, modular_tokens, ones_below, products, rows, solve, strict
 
 definition("eq-interaction", "How much each token reads of what each earlier token wrote.")
-
-w_new = beta * (k - W.T * K * k)  # the recursions of eq-wy-product and eq-wy-sum
-u_new = beta * (v - U.T * K * k)
 
 
 def interaction(K, beta):

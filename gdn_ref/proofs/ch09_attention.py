@@ -5,13 +5,20 @@ from functools import cache
 import numpy as np
 from sympy import MatrixSymbol
 
-from .ch09_chunk import DELTA, without_decay
+from .ch09_chunk import DELTA
 from .modular import Mod
 from .registry import verifies
-from .symbols import I_k, K, S, U, W, beta, d_k, d_v, k, r, v
-from .token_forms import Chunk, Tokens, join, modular_tokens, recurrence, rows, solve
-
-V = MatrixSymbol("V", r, d_v)  # the values of the r tokens so far
+from .symbols import I_k, K, S, U, V, W, beta, d_k, k, r, v
+from .token_forms import (
+    Chunk,
+    from_empty,
+    join,
+    modular_tokens,
+    recurrence,
+    rows,
+    solve,
+    without_decay,
+)
 
 
 @verifies(
@@ -67,13 +74,9 @@ def weights_of_one_more(earlier=X * (I_k - beta * k * k.T), own=beta * k.T):
     return after - (V.T * earlier + v * own)
 
 
-def _empty(tokens):
-    return Tokens(**(vars(without_decay(tokens)) | {"S": tokens.S * 0}))
-
-
 @cache
 def _one_chunk(C, width):
-    return _empty(modular_tokens(C, width, width, number_of_chunks=1))
+    return from_empty(without_decay(modular_tokens(C, width, width, number_of_chunks=1)))
 
 
 @verifies(

@@ -7,16 +7,14 @@ polynomial of degree at most 3 * 128 + 2 = 386, and a wrong form passes with pro
 386 / p, about 2e-16.
 """
 
-from functools import cache
-
 from sympy import ZeroMatrix
 
 from .. import delta_rule
-from .data import hard_inputs, relative_error
+from .data import hard_inputs, worst
 from .registry import verifies
-from .symbols import E, I_k, K, S, U, W, beta, d_v, k, q, v
+from .symbols import E, I_k, K, S, U, W, beta, d_v, k, q, u_new, v, w_new
 from .token_forms import (
-    Tokens,
+    REAL_SIZE,
     chunkwise,
     modular_tokens,
     ones_below,
@@ -25,6 +23,7 @@ from .token_forms import (
     rows,
     solve,
     strict,
+    without_decay,
 )
 
 DELTA = {  # the chunk form, one line an equation; a mutant replaces lines
@@ -38,20 +37,10 @@ DELTA = {  # the chunk form, one line an equation; a mutant replaces lines
     "S_next": lambda x: x.S + x.E.T @ x.K,
 }
 SPLIT = DELTA | {"E": lambda x: x.U - x.W @ x.S.T}  # eq-delta-split
-REAL_SIZE = "C=64, two chunks, d_k=128, d_v=96"
-
-
-@cache
-def without_decay(tokens):
-    return Tokens(**(vars(tokens) | {"alpha": tokens.alpha * 0 + 1}))
 
 
 def forms(form, **changes):
     return {name.replace("_", " "): {"form": form | change} for name, change in changes.items()}
-
-
-w_new = beta * (k - W.T * K * k)
-u_new = beta * (v - U.T * K * k)
 
 
 @verifies(
@@ -210,10 +199,10 @@ def the_package(start=1, power=1):
     """The package's chunk form and parallel form against its token loop."""
     q_, k_, v_, _, b, S0 = hard_inputs()
     right = delta_rule.recurrent(q_, k_, v_, b, S0)
-    worst = 0.0
+    errors = []
     for run in (1, 7, 16, 50, 64, None):
         options = {} if run is None else {"chunk_size": run}
         call = delta_rule.parallel if run is None else delta_rule.chunkwise
         got = call(q_, k_, v_, b**power, start * S0, **options)
-        worst = max(worst, *(relative_error(x, y) for x, y in zip(got, right, strict=True)))
-    return worst
+        errors.append(worst(got, right))
+    return max(errors)

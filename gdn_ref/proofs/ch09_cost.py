@@ -1,30 +1,55 @@
 """Chapter 9: what the forms of the delta rule cost, counted while the code runs.
 
-Every claim is compared with the counts of `ch09_counting` for a range of small sizes.
+Every claim is compared with the counts for a range of small sizes.
 """
 
 from itertools import product
 
+import numpy as np
 import sympy as sp
 
 from .. import delta_rule
-from .ch09_counting import (
-    Counted,
-    depth,
-    early,
-    late,
-    numbers,
-    products,
-    tokens,
-    traffic,
-)
+from ..chunking import scan_chunks
+from .ch05_cost import multiplications_of_a_step
+from .counting import Traffic, depth, multiplications, numbers
 from .registry import verifies
+from .token_forms import ones_below, rows, solve, strict
 
 C, T, d_k, d_v, d = sp.symbols("C T d_k d_v d", positive=True)
 STEP = 6 * d_k * d_v + 2 * d_v  # FLOPs: two for each product
 LATE = 6 * C * d_k * d_v + C**2 * (4 * d_k + 2) + C * (3 * C + 1) * d_v
 EARLY = LATE + C * (C + 1) * d_k
 SIZES = list(product((1, 2, 3, 5), (1, 2, 3), (1, 2, 4)))  # C, d_k, d_v
+
+
+def tokens(length, m, n):
+    """Queries, keys, values and write strengths."""
+    return numbers(length, m), numbers(length, m), numbers(length, n), numbers(length)
+
+
+def late(S, q, k, v, beta):
+    """The chunk form that solves when the state is there (eq-delta-solve)."""
+    A = strict(rows(beta, k @ k.T))
+    E = solve(A, rows(beta, v - k @ S.T))
+    return q @ S.T + (ones_below(len(q), 0) * (q @ k.T)) @ E, S + E.T @ k
+
+
+def prepare(k, v, beta):
+    """What an early chunk form does without the state: W and U."""
+    A = strict(rows(beta, k @ k.T))
+    return solve(A, rows(beta, k)), solve(A, rows(beta, v))
+
+
+def early(S, q, k, v, beta):
+    """The chunk form that solves before the state is there (eq-delta-split)."""
+    w, u = prepare(k, v, beta)
+    E = u - w @ S.T
+    return q @ S.T + (ones_below(len(q), 0) * (q @ k.T)) @ E, S + E.T @ k
+
+
+def products(form, length, m, n):
+    """How many products `form` takes for a chunk of this length."""
+    return multiplications(lambda S: form(S, *tokens(length, m, n)), (n, m))
 
 
 @verifies(
@@ -39,12 +64,10 @@ SIZES = list(product((1, 2, 3, 5), (1, 2, 3), (1, 2, 4)))  # C, d_k, d_v
 )
 def one_token(claim=STEP):
     """Read, scale, write, read out."""
-    residuals = []
-    for m, n in product((1, 2, 3, 4), repeat=2):
-        Counted.products = 0
-        delta_rule.step(numbers(n, m), numbers(m), numbers(m), numbers(n), numbers())
-        residuals.append(2 * Counted.products - claim.subs({d_k: m, d_v: n}))
-    return residuals
+    return [
+        2 * multiplications_of_a_step(n, m) - claim.subs({d_k: m, d_v: n})
+        for m, n in product((1, 2, 3, 4), repeat=2)
+    ]
 
 
 @verifies(
@@ -112,6 +135,16 @@ def waits(split=2 * T / C + C + 1, solve=2 * T / C + T, loop=3 * T + 1):
 BYTES = 2 * d_k * d_v * T / C + T * (2 * d_k + 2 * d_v + 1)
 
 
+def traffic(length, chunk, m, n):
+    """What the chunks of `length` tokens take in and give back."""
+    rng = np.random.default_rng(0)
+    q, k = rng.normal(size=(2, length, m))
+    v, beta = rng.normal(size=(length, n)), rng.uniform(size=length)
+    moved = Traffic(delta_rule.chunk)
+    scan_chunks(moved, np.zeros((n, m)), (q, k, v), (beta,), chunk)
+    return moved
+
+
 @verifies(
     "eq-delta-bytes",
     method="polynomial",
@@ -124,10 +157,12 @@ BYTES = 2 * d_k * d_v * T / C + T * (2 * d_k + 2 * d_v + 1)
 )
 def moved(claim=BYTES):
     """Sizes of what each chunk takes and returns."""
-    return [
-        traffic(12, c, m, n).moved - claim.subs({T: 12, C: c, d_k: m, d_v: n})
-        for c, m, n in product((1, 2, 3, 4, 6, 12), (1, 3), (2, 4))
-    ]
+    residuals = []
+    for c, m, n in product((1, 2, 3, 4, 6, 12), (1, 3), (2, 4)):
+        found = traffic(12, c, m, n)
+        total = found.rows + found.read + found.written
+        residuals.append(total - claim.subs({T: 12, C: c, d_k: m, d_v: n}))
+    return residuals
 
 
 @verifies(
@@ -142,7 +177,7 @@ def moved(claim=BYTES):
 def states_kept(states=T / C * d_k * d_v):
     """The numbers in the states that the chunks of a sequence receive."""
     return [
-        traffic(12, c, m, n).states - states.subs({T: 12, C: c, d_k: m, d_v: n})
+        traffic(12, c, m, n).read - states.subs({T: 12, C: c, d_k: m, d_v: n})
         for c, m, n in product((1, 2, 3, 4, 6, 12), (1, 3), (2, 4))
     ]
 

@@ -1,23 +1,20 @@
 """Checks of chapter 10: the corners of the rule, its limit, and what no delta rule can do."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from .. import delta_rule, gated_delta_rule, scalar_decay
-from .data import hard_inputs, relative_error
+from .data import hard_inputs, relative_error, worst
 from .registry import verifies
 from .symbols import I_k, S, alpha, beta, k, v
-from .token_forms import Tokens, modular_tokens, polynomial_tokens, recurrence
+from .token_forms import modular_tokens, polynomial_tokens, recurrence
 
 
 def gated(decay=alpha, strength=beta, value=v):
     """One token of the gated delta rule."""
     return decay * S * (I_k - strength * k * k.T) + strength * value * k.T
-
-
-def _worst(actual, expected):
-    return max(relative_error(a, b) for a, b in zip(actual, expected, strict=True))
 
 
 @verifies(
@@ -48,7 +45,7 @@ def the_package_without_decay(g=0.0, strength=lambda beta: beta):
     """The package's gated delta rule with g = 0 against its delta rule."""
     q, k, v, decays, beta, S = hard_inputs()
     gdn = gated_delta_rule.chunkwise(q, k, v, 0 * decays + g, beta, S, chunk_size=16)
-    return _worst(gdn, delta_rule.recurrent(q, k, v, strength(beta), S))
+    return worst(gdn, delta_rule.recurrent(q, k, v, strength(beta), S))
 
 
 @verifies(
@@ -78,7 +75,7 @@ def the_package_resets(reset=-math.inf, at=20):
     g = np.where(np.arange(len(g)) == at, reset, g)
     O, last = gated_delta_rule.chunkwise(q, k, v, g, beta, S, chunk_size=16)
     fresh = gated_delta_rule.recurrent(*(x[20:] for x in (q, k, v, g, beta)))
-    return _worst((O[20:], last), fresh)
+    return worst((O[20:], last), fresh)
 
 
 @verifies(
@@ -143,7 +140,7 @@ def rank_of_the_change(decay=lambda alpha: alpha * 0 + 1, larger=1, more=0):
     minors = []
     for m in (1, 2):
         x = polynomial_tokens(C=m + more, d_k=m + 1, d_v=m + 1)
-        x = Tokens(**(vars(x) | {"alpha": decay(x.alpha)}))
+        x = replace(x, alpha=decay(x.alpha))
         change = recurrence(x)[2] - x.S
         minors.append(_determinant(change[: m + larger, : m + larger]))
     return [int(minor != 0) for minor in minors]
@@ -164,6 +161,6 @@ def factors_of_the_change(
 ):
     """S_m - S_0 = E^T K, with one row a token in both factors: its rank is at most m."""
     x = modular_tokens(number_of_chunks=1)
-    x = Tokens(**(vars(x) | {"alpha": decay(x.alpha)}))
+    x = replace(x, alpha=decay(x.alpha))
     _, E, last = recurrence(x)
     return last - x.S - written(x, E)[used].T @ x.K[used]

@@ -5,7 +5,7 @@ from sympy import Matrix, Symbol, expand, eye, symbols
 
 from .registry import verifies
 from .symbols import D, E, I_k, K, S, alpha, beta, gamma, k, v
-from .token_forms import first_chunk, modular_tokens, recurrence, rows
+from .token_forms import first_chunk, modular_tokens, ones_below, recurrence, rows
 from .words import reduce
 
 
@@ -126,7 +126,7 @@ def one_more_correction(own=1, earlier=alpha * E.T * D * K, start=alpha * gamma 
     mutants={
         "values for corrections": {"written": lambda x, E: x.V},
         "strict Gamma": {"mask": lambda x: x.Gamma * (1 - np.eye(64, dtype=np.int64))},
-        "no decay of the writes": {"mask": lambda x: np.tril(np.ones((64, 64), dtype=np.int64))},
+        "no decay of the writes": {"mask": lambda x: ones_below(64, 0)},
         "the state not decayed": {"start": lambda x: x.gamma * 0 + 1},
     },
 )

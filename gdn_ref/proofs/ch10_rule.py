@@ -9,13 +9,12 @@ from .ch06_householder import KEY
 from .ch10_orders import ORDERS
 from .data import hard_inputs, relative_error
 from .registry import definition, verifies
-from .symbols import I_k, S, alpha, beta, k, q, v
+from .symbols import FACTOR, WRITE, S, alpha, beta, k, q, v
 from .words import reduce
 
 definition("eq-gdn-recurrence", "The gated delta rule, one token at a time.")
 
-FACTOR = I_k - beta * k * k.T  # what one token does to a state, decay apart
-ONE_LINE = alpha * S * FACTOR + beta * v * k.T  # eq-gdn-recurrence
+ONE_LINE = alpha * S * FACTOR + WRITE  # eq-gdn-recurrence
 
 
 @verifies(

@@ -26,6 +26,13 @@ def hard_inputs(T=50, d_k=12, d_v=7, batch=(), cosine=0.5, seed=0):
     return q, k, v, g, beta, S
 
 
+def equal_cosine_keys(C, cosine):
+    """C unit keys, as many as dimensions, any two at this cosine, 0 to 1; the basis at 0."""
+    own = np.sqrt(1 - cosine)
+    shared = (np.sqrt(1 - cosine + C * cosine) - own) / C
+    return own * np.eye(C) + shared
+
+
 def unit(x):
     """Scale each row to norm 1."""
     return x / np.linalg.norm(x, axis=-1, keepdims=True)
@@ -35,3 +42,8 @@ def relative_error(actual, expected):
     """`||actual - expected|| / ||expected||`, Frobenius over the whole array."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     return float(np.linalg.norm(actual - expected) / np.linalg.norm(expected))
+
+
+def worst(actual, expected):
+    """The largest `relative_error` of several arrays, each against its own."""
+    return max(relative_error(a, b) for a, b in zip(actual, expected, strict=True))

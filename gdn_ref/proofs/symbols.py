@@ -1,11 +1,13 @@
 """The symbols of the induction steps: matrices of symbolic size.
 
 An induction step adds one token to the r tokens that are already there. Those are stacked, row by
-row, in `K`, `W`, `U`, `E`; what is added is in small letters. Nothing is expanded into entries,
-so a step holds for every r, d_k and d_v.
+row, in `K`, `V`, `W`, `U`, `E`; what is added is in small letters. Nothing is expanded into
+entries, so a step holds for every r, d_k and d_v. `entries` makes small matrices of symbols for
+the checks that do expand.
 """
 
-from sympy import DiagMatrix, Identity, MatrixSymbol, symbols
+import numpy as np
+from sympy import DiagMatrix, Identity, Matrix, MatrixSymbol, symbols
 
 r, d_k, d_v = symbols("r d_k d_v", integer=True, positive=True)
 
@@ -14,6 +16,7 @@ gamma = symbols("gamma")  # decay from the state before the chunk to the last of
 
 S = MatrixSymbol("S", d_v, d_k)  # the state before the chunk
 K = MatrixSymbol("K", r, d_k)
+V = MatrixSymbol("V", r, d_v)
 W = MatrixSymbol("W", r, d_k)
 U = MatrixSymbol("U", r, d_v)
 E = MatrixSymbol("E", r, d_v)
@@ -28,3 +31,18 @@ D = DiagMatrix(MatrixSymbol("Gamma_r", r, 1))
 
 I_k = Identity(d_k)
 I_r = Identity(r)
+
+FACTOR = I_k - beta * k * k.T  # what one token of the delta rule does to a state
+WRITE = beta * v * k.T  # what it adds
+w_new = beta * (k - W.T * K * k)  # its row of W (eq-wy-product)
+u_new = beta * (v - U.T * K * k)  # and of U (eq-wy-sum)
+
+
+def entries(name, rows, columns=1):
+    """A matrix of independent symbols, as a NumPy array: the package's code runs on it."""
+    return np.array(symbols(f"{name}_:{rows}_:{columns}"), dtype=object).reshape(rows, columns)
+
+
+def letters(name, rows, columns=1):
+    """The same as a sympy matrix."""
+    return Matrix(entries(name, rows, columns))

@@ -6,7 +6,7 @@ ratio of decays. In each line `x` is the chunk: its tokens `Q K V alpha beta`, t
 receives, and whatever the other lines define.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -106,6 +106,16 @@ def recurrence(tokens):
 
 
 @cache
+def uncorrected(tokens):
+    """`O` and the last state, token by token, if values are written as they are."""
+    S, outputs = tokens.S, []
+    for t in range(len(tokens.alpha)):
+        S = S * tokens.alpha[t] + tokens.V[t][:, None] * tokens.K[t][None, :]
+        outputs.append(S @ tokens.Q[t])
+    return join(outputs), S
+
+
+@cache
 def products(tokens):
     """`P` and `G` of the first chunk, factor by factor (eq-gdn-products, P without decay)."""
     x = first_chunk(tokens)
@@ -172,6 +182,9 @@ def solve(A, X):
 # The data of the three arithmetics.
 
 
+REAL_SIZE = "C=64, two chunks, d_k=128, d_v=96"  # of `modular_tokens()`
+
+
 @cache
 def modular_tokens(C=64, d_k=128, d_v=96, number_of_chunks=2, seed=0):
     """Uniformly random elements modulo 2^61 - 1, and a state that is not zero."""
@@ -205,3 +218,15 @@ def float64_tokens(T=50, chunk_size=16):
     """`hard_inputs`: correlated keys, decays about .95, write strengths over (0, 2)."""
     Q, K, V, g, beta, S = hard_inputs(T)
     return Tokens(S, Q, K, V, np.exp(g), beta, chunk_size)
+
+
+@cache
+def without_decay(tokens):
+    """The same tokens; nothing is forgotten."""
+    return replace(tokens, alpha=tokens.alpha * 0 + 1)
+
+
+@cache
+def from_empty(tokens):
+    """The same tokens, and no state before them."""
+    return replace(tokens, S=tokens.S * 0)

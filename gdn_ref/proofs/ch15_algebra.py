@@ -1,0 +1,215 @@
+"""Checks of chapter 15: the kernels' algebra, transposed, in slices, in blocks, in segments."""
+
+import numpy as np
+from sympy import DiagMatrix, MatrixSymbol, symbols
+
+from .. import affine, gated_delta_rule, wy
+from ..chunking import decay
+from . import modular
+from .data import hard_inputs, relative_error, worst
+from .registry import verifies
+from .symbols import S, d_k, d_v
+
+C = symbols("C", integer=True, positive=True)
+Q, K, V, T, P = (
+    MatrixSymbol(name, C, width) for name, width in zip("QKVTP", (d_k, d_k, d_v, C, C), strict=True)
+)
+D = DiagMatrix(MatrixSymbol("gamma", C, 1))
+TO_END = DiagMatrix(MatrixSymbol("to_end", C, 1))
+E = MatrixSymbol("E", C, d_v)
+gamma_C = symbols("gamma_C")
+
+
+@verifies(
+    "eq-transposed-delta",
+    method="algebra",
+    covers="every C, d_k and d_v",
+    mutants={
+        "UT not transposed": {"right": T},
+        "gamma on the rows of S": {"read": lambda: S * (D * K).T * D},
+        "K without its decay": {"read": lambda: S * K.T},
+    },
+)
+def deltas_transposed(read=lambda: S * K.T * D, right=T.T):
+    """The chunk's deltas, transposed, against the kernel's row of products."""
+    return (T * (V - D * K * S.T)).T - (V.T - read()) * right
+
+
+@verifies(
+    "eq-transposed-output",
+    method="algebra",
+    covers="every C, d_k and d_v",
+    mutants={
+        "scores not transposed": {"scores": P},
+        "no decay on what Q reads": {"read": S * Q.T},
+    },
+)
+def outputs_transposed(read=S * Q.T * D, scores=P.T):
+    """The chunk's outputs, transposed; P stands for the decayed scores."""
+    return (D * Q * S.T + P * E).T - (read + E.T * scores)
+
+
+@verifies(
+    "eq-transposed-state",
+    method="algebra",
+    covers="every C, d_k and d_v",
+    mutants={
+        "the decay to the end left out": {"carried": E.T},
+        "the state not decayed": {"kept": S},
+    },
+)
+def decay_on_delta_in_place_of_keys(carried=E.T * TO_END, kept=gamma_C * S):
+    """The decay to the chunk's end may be laid on the deltas instead of on the keys."""
+    return (gamma_C * S + E.T * (TO_END * K)) - (kept + carried * K)
+
+
+def transposed(S, q, k, v, g, beta):
+    """The lines of `scan_one_chunk`, by their names, in float64."""
+    gamma, Gamma = decay(g)
+    to_end = Gamma[-1]
+    UT = wy.solve(wy.interaction(k, beta, Gamma), np.diag(beta))
+    scores = Gamma.T * (k @ q.T)
+    read = gamma * (S @ k.T)
+    residual = v.T - read
+    delta = residual @ UT.T
+    o = gamma * (S @ q.T) + delta @ scores
+    S_next = gamma[-1] * S + (to_end * delta) @ k
+    return {"scores": scores, "read": read, "residual": residual, "delta": delta, "o": o,
+            "S": S_next}  # fmt: skip
+
+
+@verifies(
+    "eq-transposed-output",
+    method="float64",
+    covers="64 tokens, d_k = 12, d_v = 7, against gated_delta_rule.chunk",
+    mutants={"delta's transpose lost": {"last": lambda x: x[:, ::-1]}},
+)
+def the_lines_of_the_kernel_are_the_chunk_form(last=lambda x: x):
+    q, k, v, g, beta, S = hard_inputs(T=64)
+    lines = transposed(S, q, k, v, g, beta)
+    return worst((last(lines["o"]).T, lines["S"]), gated_delta_rule.chunk(S, q, k, v, g, beta))
+
+
+@verifies(
+    "eq-padding-token",
+    method="float64",
+    covers="50 tokens in a tile of 64, d_k = 12, d_v = 7",
+    mutants={
+        "padding that decays": {"g_pad": -0.1},
+        "padding that repeats the last token": {"repeat": True},
+        "padding that writes": {"beta_pad": 1.0, "repeat": True},
+    },
+)
+def missing_tokens_change_nothing(g_pad=0.0, beta_pad=None, repeat=False):
+    q, k, v, g, beta, S = hard_inputs(T=50)
+
+    def longer(x, fill=0.0):
+        last = x[-1:] if repeat else np.full_like(x[-1:], fill)
+        return np.concatenate([x, np.repeat(last, 14, axis=0)])
+
+    g_long = np.concatenate([g, np.full(14, g_pad)])
+    beta_long = longer(beta)
+    if beta_pad is not None:
+        beta_long[50:] = beta_pad
+    O, S_next = gated_delta_rule.chunk(S, longer(q), longer(k), longer(v), g_long, beta_long)
+    return worst((O[:50], S_next), gated_delta_rule.chunk(S, q, k, v, g, beta))
+
+
+@verifies(
+    "eq-value-slices",
+    method="float64",
+    covers="slices of 1, 3 and 8 rows, d_k = 12, d_v = 24",
+    mutants={
+        "keys cut instead": {"axis": 1},
+        "rows of S one slice late": {"shift": 1},
+    },
+)
+def rows_of_the_state_never_meet(axis=0, shift=0):
+    q, k, v, g, beta, S = hard_inputs(T=40, d_k=12, d_v=24)
+    O, S_next = gated_delta_rule.chunk(S, q, k, v, g, beta)
+    errors = []
+    for start, end in ((0, 1), (5, 8), (16, 24)):
+        rows = slice(start, end)
+        if axis == 1:
+            part = gated_delta_rule.chunk(S[:, :end], q[:, :end], k[:, :end], v, g, beta)
+            errors.append(relative_error(part[0], O))
+            continue
+        state = np.roll(S, shift, axis=0)[rows]
+        part = gated_delta_rule.chunk(state, q, k, v[:, rows], g, beta)
+        errors.append(worst(part, (O[:, rows], S_next[rows])))
+    return max(errors)
+
+
+def block(A, a, b, n=16):
+    return A[n * a : n * (a + 1), n * b : n * (b + 1)]
+
+
+def inverse_by_rows_of_blocks(A, first=0, left=True, n=16):
+    """`(I + A)^-1` as `ut_transform_16bit` finds it: each product is transposed."""
+    blocks = len(A) // n
+    identity = modular.Mod(np.eye(n, dtype=np.uint64))
+    zero = identity - identity
+    transposes = {}
+    for a in range(blocks):
+        transposes[a, a] = _substitute(block(A, a, a, n), identity).T
+        for e in range(a):
+            X = zero
+            for b in range(e + first, a):
+                X = X + transposes[b, e] @ block(A, a, b, n).T
+            T_aa = transposes[a, a]
+            transposes[a, e] = -(X @ T_aa) if left else -(T_aa @ X)
+    rows = [
+        modular.join([transposes[a, b].T if b <= a else zero for b in range(blocks)],
+                     np.concatenate, 1)
+        for a in range(blocks)
+    ]  # fmt: skip
+    return modular.join(rows, np.concatenate, 0)
+
+
+def _substitute(A, identity):
+    rows = []
+    for s in range(len(A)):
+        row = identity[s : s + 1]
+        if rows:
+            row = row - A[s : s + 1, :s] @ modular.join(rows, np.concatenate, 0)
+        rows.append(row)
+    return modular.join(rows, np.concatenate, 0)
+
+
+@verifies(
+    "eq-inverse-row",
+    method="modular",
+    covers="C = 64 in four blocks of 16",
+    mutants={
+        "the sum begins after e": {"first": 1},
+        "T_aa on the other side": {"left": False},
+    },
+)
+def a_row_of_blocks_at_a_time(first=0, left=True):
+    """(I + A) times the result, less I."""
+    A = modular.random(np.random.default_rng(15), 64, 64)
+    A = modular.Mod(np.tril(A.residues, -1))
+    identity = modular.Mod(np.eye(64, dtype=np.uint64))
+    product = (identity + A) @ inverse_by_rows_of_blocks(A, first, left)
+    return (product != identity).astype(int)
+
+
+@verifies(
+    "eq-segment-rows",
+    method="float64",
+    covers="a segment of 48 tokens in chunks of 16, d_k = 12, d_v = 7",
+    mutants={
+        "values beside F": {"below": "ones"},
+        "F from the empty state": {"start": 0.0},
+    },
+)
+def maps_are_states_of_more_rows(below="none", start=1.0):
+    """G above F, scanned as one state, against the composed maps of the chunks."""
+    q, k, v, g, beta, _ = hard_inputs(T=48)
+    parts = [slice(n, n + 16) for n in range(0, 48, 16)]
+    F, G = affine.scan([affine.chunk_map(k[p], v[p], g[p], beta[p]) for p in parts])[-1]
+    no_values = np.zeros((48, 12)) if below == "none" else np.ones((48, 12))
+    rows = np.concatenate([np.zeros((7, 12)), start * np.eye(12)])
+    values = np.concatenate([v, no_values], axis=1)
+    _, both = gated_delta_rule.chunkwise(q, k, values, g, beta, rows, chunk_size=16)
+    return worst((both[:7], both[7:]), (G, F))
