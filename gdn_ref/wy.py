@@ -13,9 +13,10 @@ from .chunking import transpose
 
 
 def interaction(K, beta, Gamma=None):
-    """`A`, how much token r's read sees of token i's write (eq-gdn-interaction).
+    """`A`, how much token r's read sees of token i's write.
 
-    Strictly lower triangular, `A_ri = beta_r Gamma_ri k_r^T k_i`.
+    Strictly lower triangular, `A_ri = beta_r k_r^T k_i` (eq-interaction), with decay
+    `beta_r Gamma_ri k_r^T k_i` (eq-gdn-interaction).
     """
     overlap = K @ transpose(K)
     if Gamma is not None:
@@ -37,11 +38,21 @@ def solve(A, X):
     return xp.linalg.solve(xp.eye(A.shape[-1], dtype=A.dtype, device=device(A)) + A, X)
 
 
+def solve_transposed(A, X):
+    """`(I + A)^-T X` for strictly lower triangular `A`: the same system, from the last row up."""
+    xp = array_namespace(A, X)
+    if is_torch_namespace(xp):
+        from torch.linalg import solve_triangular
+
+        return solve_triangular(transpose(A), X, upper=True, unitriangular=True)
+    return xp.linalg.solve(xp.eye(A.shape[-1], dtype=A.dtype, device=device(A)) + transpose(A), X)
+
+
 def w(K, beta):
     """`W`, `[..., C, d_k]`: what the chunk erases from the state it receives (eq-wy-w)."""
     return solve(interaction(K, beta), beta[..., None] * K)
 
 
 def u(K, V, beta, Gamma=None):
-    """`U`, `[..., C, d_v]`: what the chunk would write into an empty state (eq-wy-u)."""
+    """`U`, `[..., C, d_v]`: what the chunk would write into an empty state (eq-ut-u, eq-wy-u)."""
     return solve(interaction(K, beta, Gamma), beta[..., None] * V)

@@ -1,0 +1,165 @@
+"""The gradients by hand against autograd of the token loop, and what breaks them."""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+import torch
+from tolerances import assert_close, relative_error
+
+from gdn_ref import backward, gated_delta_rule
+from gdn_ref.proofs.data import hard_inputs
+
+NAMES = ("q", "k", "v", "g", "beta", "S")
+TIGHT = 1e-10
+
+
+def problem(T=50, d_k=12, d_v=7, batch=(2,), reset_at=None, seed=0):
+    """Tensors in float64, and random gradients of the outputs and of the last state."""
+    tensors = [torch.from_numpy(x) for x in hard_inputs(T, d_k, d_v, batch, seed=seed)]
+    if reset_at is not None:
+        tensors[3][..., reset_at] = -math.inf
+    generator = torch.Generator().manual_seed(seed)
+    dO = torch.randn(tensors[2].shape, generator=generator, dtype=torch.float64)
+    dS = torch.randn(tensors[5].shape, generator=generator, dtype=torch.float64)
+    return tensors, dO, dS
+
+
+def by_autograd(tensors, dO, dS):
+    leaves = [x.clone().requires_grad_() for x in tensors]
+    O, last = gated_delta_rule.recurrent(*leaves)
+    torch.autograd.backward([O, last], [dO, dS])
+    return [x.grad for x in leaves]
+
+
+@pytest.mark.parametrize("chunk_size", [1, 7, 16, 64])
+@pytest.mark.parametrize("reset_at", [None, 0, 20, 49])
+def test_autograd_of_the_token_loop(chunk_size, reset_at):
+    tensors, dO, dS = problem(reset_at=reset_at)
+    found = backward.gradients(*tensors, dO, dS, chunk_size)
+    for name, x, right in zip(NAMES, found, by_autograd(tensors, dO, dS), strict=True):
+        if name == "g" and reset_at is not None:
+            right = torch.nan_to_num(right)
+        assert_close(x, right, TIGHT)
+
+
+@pytest.mark.parametrize("missing", ["dO", "dS", "S"])
+def test_what_is_left_out_is_zero(missing):
+    tensors, dO, dS = problem()
+    given = {"S": tensors[5], "dO": dO, "dS": dS}
+    filled = {name: torch.zeros_like(x) if name == missing else x for name, x in given.items()}
+    del given[missing]
+    found = backward.gradients(*tensors[:5], **given, chunk_size=16)
+    expected = by_autograd([*tensors[:5], filled["S"]], filled["dO"], filled["dS"])
+    for x, right in zip(found, expected, strict=True):
+        torch.testing.assert_close(x, right, rtol=1e-9, atol=1e-10)
+
+
+def test_from_an_empty_state_the_first_decay_has_no_gradient():
+    tensors, dO, dS = problem()
+    dg = backward.gradients(*tensors[:5], None, dO, dS, chunk_size=16)[3]
+    assert dg[..., 0].abs().max() < 1e-12 < dg[..., 1].abs().min()
+
+
+def test_without_write_strength_the_gradient_of_beta_is_right():
+    tensors, dO, dS = problem()
+    tensors[4] = torch.zeros_like(tensors[4])
+    found = backward.gradients(*tensors, dO, dS, 16)
+    assert_close(found[4], by_autograd(tensors, dO, dS)[4], TIGHT)
+
+
+def test_numpy_and_no_tokens():
+    tensors, dO, dS = problem()
+    arrays = [x.numpy() for x in (*tensors, dO, dS)]
+    for x, right in zip(
+        backward.gradients(*arrays, 16), backward.gradients(*tensors, dO, dS, 16), strict=True
+    ):
+        np.testing.assert_allclose(x, right.numpy(), rtol=1e-9, atol=1e-12)
+    empty = [x[:, :0] for x in arrays[:5]]
+    *tokens, dS_0 = backward.gradients(*empty, arrays[5], arrays[6][:, :0], arrays[7])
+    assert [x.shape for x in tokens] == [x.shape for x in empty]
+    np.testing.assert_array_equal(dS_0, arrays[7])
+    with pytest.raises(ValueError, match="chunk_size"):
+        backward.gradients(*arrays[:5], chunk_size=0)
+
+
+MUTANTS = {  # name -> what the source says, one plausible mistake
+    "no decay to the end in ddelta": (
+        "+ to_end * (k @ transpose(dS_next))",
+        "+ k @ transpose(dS_next)",
+    ),
+    "scores not transposed": ("transpose(scores) @ dO", "scores @ dO"),
+    "solve not transposed": ("wy.solve_transposed(A, ddelta)", "wy.solve(A, ddelta)"),
+    "scores' gradient strict": ("dscores = Gamma *", "dscores = xp.tril(Gamma, k=-1) *"),
+    "overlap's gradient inclusive": (
+        "doverlap = -xp.tril(B * Gamma * (Z @ transpose(delta)), k=-1)",
+        "doverlap = -xp.tril(B * Gamma * (Z @ transpose(delta)))",
+    ),
+    "overlap's gradient of the other sign": ("doverlap = -xp", "doverlap = xp"),
+    "no write strength in the overlap": ("-xp.tril(B * Gamma * (Z", "-xp.tril(Gamma * (Z"),
+    "undecayed read of the queries": ("dq = gamma * (dO @ S)", "dq = dO @ S"),
+    "no write strength on dv": ("dv = B * Z", "dv = Z"),
+    "undecayed read of the keys": ("- gamma * (dv @ S)", "- dv @ S"),
+    "the keys' read of the state left out": ("- gamma * (dv @ S)", ""),
+    "queries left out of dk": ("+ transpose(dscores) @ q", ""),
+    "the next state left out of dk": ("+ to_end * (delta @ dS_next)", ""),
+    "no decay to the end in dk": ("+ to_end * (delta @ dS_next)", "+ delta @ dS_next"),
+    "beta through delta alone": (" - overlap @ delta)", ")"),
+    "undecayed dS": ("dS = gamma_C * dS_next", "dS = dS_next"),
+    "undecayed outputs in dS": ("transpose(gamma * dO) @ q", "transpose(dO) @ q"),
+    "undecayed corrections in dS": ("transpose(gamma * dv) @ k", "transpose(dv) @ k"),
+    "the last state left out of dg": (" + dc_C[..., None]", ""),
+    "reading and read exchanged": ("k * (dk_reading - dk_read)", "k * (dk_read - dk_reading)"),
+    "cumulated forwards": (
+        "after = xp.cumulative_sum(xp.flip(dc, axis=-1), axis=-1)",
+        "after = xp.flip(xp.cumulative_sum(dc, axis=-1), axis=-1)",
+    ),
+}
+
+
+def mutated(name):
+    printed, mistake = MUTANTS[name]
+    source = inspect.getsource(backward)
+    assert source.count(printed) == 1, printed
+    scope = {"__name__": "gdn_ref.mutated", "__package__": "gdn_ref"}
+    exec(compile(source.replace(printed, mistake), name, "exec"), scope)
+    return scope["gradients"]
+
+
+def wrong_by(name, tensors, dO, dS):
+    """The relative error of each gradient under a mutant."""
+    found = mutated(name)(*tensors, dO, dS, 16)
+    expected = by_autograd(tensors, dO, dS)
+    return {n: relative_error(x, y) for n, x, y in zip(NAMES, found, expected, strict=True)}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_each_mutant_shows(name):
+    errors = wrong_by(name, *problem())
+    assert max(errors.values()) > 1e-3, errors
+
+
+@pytest.mark.parametrize(
+    "name, hidden", [("scores' gradient strict", "g"), ("overlap's gradient inclusive", "g")]
+)
+def test_two_mutants_leave_the_gradient_of_the_decay_right(name, hidden):
+    # the diagonal enters reading and being read alike, and dg is their difference
+    errors = wrong_by(name, *problem())
+    assert errors[hidden] < TIGHT < errors["k"]
+
+
+def test_gradcheck():
+    tensors, *_ = problem(T=7, d_k=3, d_v=2, batch=())
+
+    class ByHand(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *inputs):
+            ctx.save_for_backward(*inputs)
+            return gated_delta_rule.chunkwise(*inputs, chunk_size=3)
+
+        @staticmethod
+        def backward(ctx, dO, dS):
+            return backward.gradients(*ctx.saved_tensors, dO, dS, 3)
+
+    assert torch.autograd.gradcheck(ByHand.apply, [x.requires_grad_() for x in tensors])
