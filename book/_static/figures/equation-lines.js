@@ -64,7 +64,7 @@ GDN.figure("equation-lines", (host) => {
   // from the source: end
   const state = { line: null, eq: null };
   const step = 2.62, left = 12, rows = [30, 92];
-  const drawing = GDN.canvas(host, 400, 124, "Every line of the two kernels");
+  const drawing = GDN.canvas(host, 400, 136, "Every line of the two kernels");
   const roleOf = Object.fromEntries(equations.map(({ key, role }) => [key, role]));
   const colour = (key) => `var(--gdn-${roleOf[key]})`;
 
@@ -87,7 +87,7 @@ GDN.figure("equation-lines", (host) => {
     entry.stroke = GDN.svg(drawing, "line", { x1: entry.x, x2: entry.x, y1: top,
       y2: top + length * 0.3, stroke: colour(entry.eq) });
   });
-  const marker = GDN.svg(drawing, "path", { d: "M0,0 L-7,-12 L7,-12 Z", fill: "var(--gdn-ink)" });
+  const marker = GDN.svg(drawing, "path", { d: "M0,0 L-7,12 L7,12 Z", fill: "var(--gdn-ink)" });
 
   // The two columns.
   const columns = GDN.html(host, "div");
@@ -95,7 +95,7 @@ GDN.figure("equation-lines", (host) => {
   const leftColumn = GDN.html(columns, "div", { role: "group", "aria-label": "equations" });
   leftColumn.style.cssText = "flex: 1 1 13rem; display: flex; flex-direction: column; gap: 2px;";
   const code = GDN.html(columns, "div", { role: "group", "aria-label": "lines of the kernels" });
-  code.style.cssText = "flex: 2 1 18rem; min-width: 0; height: 23rem; overflow: auto; " +
+  code.style.cssText = "flex: 2 1 18rem; min-width: 0; height: 23rem; overflow: hidden auto; " +
     "position: relative; border: 1px solid var(--gdn-faint); border-radius: 4px;";
   const read = GDN.readout(host);
   read.style.minHeight = "6.5em";
@@ -115,7 +115,7 @@ GDN.figure("equation-lines", (host) => {
   });
 
   const list = GDN.html(code, "div");
-  list.style.cssText = "min-width: max-content; padding: 0.2rem 0;";
+  list.style.cssText = "padding: 0.2rem 0;";
   let heading = "";
   lines.forEach((entry, n) => {
     if (entry.file !== heading) {
@@ -125,8 +125,9 @@ GDN.figure("equation-lines", (host) => {
     }
     entry.node = GDN.html(list, "div");
     entry.node.style.cssText = "font-family: var(--pst-font-family-monospace, monospace); " +
-      "font-size: 0.75rem; line-height: 1.55; white-space: pre; cursor: pointer; " +
-      "padding: 0 0.5rem 0 0.3rem; border-left: 4px solid transparent;";
+      "font-size: 0.75rem; line-height: 1.55; cursor: pointer; overflow: hidden; " +
+      "text-overflow: ellipsis; padding: 0 0.5rem 0 3.6em; text-indent: -3.2em; " +
+      "border-left: 4px solid transparent;";
     entry.node.textContent = `${String(entry.line).padStart(3)}  ${entry.text}`;
     entry.node.addEventListener("click", () => choose(n, false));
   });
@@ -164,6 +165,7 @@ GDN.figure("equation-lines", (host) => {
       entry.stroke.setAttribute("stroke-opacity", state.eq === null || lit(entry) ? 1 : 0.3);
       entry.node.style.borderLeftColor = lit(entry) ? colour(entry.eq) : "transparent";
       entry.node.style.background = lit(entry) ? "var(--gdn-faint)" : "none";
+      entry.node.style.whiteSpace = state.eq !== null && lit(entry) ? "pre-wrap" : "pre";
       entry.node.style.fontWeight = here ? "700" : "400";
       entry.node.style.opacity = state.eq === null || lit(entry) ? "1" : "0.6";
     });
@@ -174,14 +176,14 @@ GDN.figure("equation-lines", (host) => {
       button.style.fontWeight = on ? "600" : "400";
     });
     const at = lines[state.line ?? Math.max(0, lines.findIndex(lit))];
-    marker.setAttribute("transform", `translate(${at.x},${at.y - 8})`);
+    marker.setAttribute("transform", `translate(${at.x},${at.y + 25})`);
     if (scroll && state.eq !== null) code.scrollTop = at.node.offsetTop - 60;
     read.textContent = explain();
     GDN.say(marker, lines.indexOf(at), explain());
   };
 
   GDN.drag(drawing, marker, "line of the kernels", ([x, y]) => {
-    const row = y > 68 ? files[1].file : files[0].file;
+    const row = y > 74 ? files[1].file : files[0].file;
     const distance = (entry) => Math.abs(entry.x - x) + (entry.file === row ? 0 : 1000);
     choose(lines.reduce((best, entry, n) =>
       (distance(entry) < distance(lines[best]) ? n : best), 0), true);

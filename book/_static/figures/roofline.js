@@ -3,13 +3,13 @@
 // and the four times that no such program can beat (eq-four-limits).
 "use strict";
 GDN.figure("roofline", (host) => {
-  const width = 440, height = 430, left = 58, right = 424, top = 24, bottom = 222;
+  const width = 440, height = 444, left = 58, right = 424, top = 24, bottom = 222;
   const peak = 989.4e12, bandwidth = 3.35e12, ridge = peak / bandwidth;
   const processors = 132, link = 728e-6 / 512; // seconds a chunk, as recorded
   const drawing = GDN.canvas(host, width, height,
     "FLOPs a second against FLOPs a byte, and below it the four limits in microseconds");
   const state = { C: 64, heads: 32, d: 128, T: 32768, segments: 1 };
-  const low = 0.01, high = 2500; // 1e12 FLOPs a second
+  const low = 0.3, high = 2500; // 1e12 FLOPs a second
   const x = (intensity) => left + (right - left)
     * Math.log10(Math.min(Math.max(intensity, 6), 2000) / 6) / Math.log10(2000 / 6);
   const y = (rate) => bottom - (bottom - top)
@@ -26,7 +26,7 @@ GDN.figure("roofline", (host) => {
   for (const [at, name] of [[10, "10"], [100, "100"], [1000, "1000"]]) {
     text({ x: x(at), y: bottom + 17, "text-anchor": "middle" }, name);
   }
-  for (const [at, name] of [[0.01, "0.01"], [1, "1"], [100, "100"]]) {
+  for (const [at, name] of [[1, "1"], [10, "10"], [100, "100"], [1000, "1000"]]) {
     text({ x: left - 7, y: y(at) + 5, "text-anchor": "end" }, name);
   }
   text({ x: (left + right) / 2, y: bottom + 36, "text-anchor": "middle" }, "FLOPs a byte");
@@ -69,10 +69,10 @@ GDN.figure("roofline", (host) => {
       times: { bytes: bytes / bandwidth, FLOPs: flops / peak, chain: links * link } };
   };
 
-  const shown = (seconds) => {
-    const us = seconds * 1e6;
-    return us >= 99.5 ? Math.round(us).toLocaleString("en") : us.toPrecision(2);
-  };
+  const brief = (x) => (x >= 99.5 ? Math.round(x).toLocaleString("en") : x.toPrecision(2));
+  const shown = (seconds) => brief(seconds * 1e6);
+  const counted = (n, what) => `${Math.round(n).toLocaleString("en")} ${what}`
+    + (n === 1 ? "" : "s");
   let readout = null;
   const outputs = {};
   const draw = () => {
@@ -97,11 +97,10 @@ GDN.figure("roofline", (host) => {
     });
     const decide = binds === "chain" ? "The chain decides" : `The ${binds} decide`;
     readout.textContent = `${decide}: at least ${shown(times[binds])} µs, `
-      + `${(times[binds] / floor).toPrecision(2)} times the floor. ${programs} `
-      + `${programs === 1 ? "chain" : "chains"} of states on ${processors} processors; `
-      + `${Math.round(links).toLocaleString("en")} links in a row`
-      + `${segments > 1 ? `, in ${segments} segments` : ""}. `
-      + `${intensity.toFixed(0)} FLOPs a byte, ${(100 * reached * 1e12 / peak).toPrecision(2)} % `
+      + `${brief(times[binds] / floor)} times the floor. `
+      + `${counted(programs, "chain")} on ${processors} processors; `
+      + `${counted(links, "link")} in a row${segments > 1 ? `, in ${segments} segments` : ""}. `
+      + `${intensity.toFixed(0)} FLOPs a byte, ${brief(100 * reached * 1e12 / peak)} % `
       + "of the peak rate at best.";
   };
 
