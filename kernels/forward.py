@@ -7,11 +7,10 @@ from contextlib import nullcontext
 from functools import cache
 
 import torch
-import triton
 from torch.nn.functional import pad
 
 from .chunk_scan import chunk_scan_kernel
-from .launch import kinds, launch
+from .launch import cdiv, kinds, launch
 from .ut_transform import ut_transform_kernel
 from .ut_transform_16bit import ut_transform_16bit_kernel
 
@@ -68,7 +67,7 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
     C, BV = tiles["C"], tiles["BV"]
     c = v.new_empty((HV, B * T), dtype=torch.float64 if exact else torch.float32)
     UT = v.new_empty((HV, B * T, C), dtype=torch.float32 if exact else torch.float16)
-    slots = T // C + N if packed else B * triton.cdiv(T, C)
+    slots = T // C + N if packed else B * cdiv(T, C)
     strides = {"S_v": K, "S_k": 1} if v_first else {"S_v": 1, "S_k": V}
     flags = {"HAS_S": initial_state is not None, "PACKED": packed}
 
@@ -102,7 +101,7 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
             constants = {"H": H, "HV": HV, "K": K, "V": V, **strides, "C": C, "BK": tiles["BK"]}
             constants |= {"BV": BV, **flags, "PRECISION": dot_precision(v.dtype)}
             launch(
-                chunk_scan_kernel, (N * HV * triton.cdiv(V, BV),),
+                chunk_scan_kernel, (N * HV * cdiv(V, BV),),
                 (q, k, v, c, UT, initial_state, o, final_state, cu_seqlens, scale, T, B * T),
                 {**constants, "STAGES": tiles["stages"]}, known, num_warps=tiles["scan_warps"],
             )  # fmt: skip
@@ -143,7 +142,7 @@ def sizes_that_pay(tokens, N, HV, K, V, v, chunk_size):
     to those sizes cost more than they bring, except where sequences are so long, and heads so few,
     that they are cut into segments; only that scan does it.
     """
-    K_padded, V_padded = 64 if K <= 64 else 128, triton.cdiv(V, 64) * 64
+    K_padded, V_padded = 64 if K <= 64 else 128, cdiv(V, 64) * 64
     if (K, V) == (K_padded, V_padded) or K > 128 or N == 0 or chunk_size != 64:
         return None
     if not v.is_cuda or v.element_size() != 2 or capability(v.device) != (9, 0):
@@ -182,7 +181,7 @@ def tile_rule(K, dtype, chunk_size):
     tokens at a time; the result does not depend on it.
     """
     exact = dtype == torch.float32
-    BK = max(16, triton.next_power_of_2(K))
+    BK = max(16, 1 << (K - 1).bit_length())
     return {
         "BK": BK,
         "BV": 16 if exact else 64,

@@ -4,8 +4,9 @@ Gluon, Triton's lower level, gives each group of warps a program of its own. Til
 engine; a group that needs a tile waits for its signal, and signals back when it has read it.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 
+import torch
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
@@ -188,8 +189,18 @@ def tiles_of(q, k, v, UT, o):
 
 def describe(x, rows, columns, tile_columns):
     """`x` as a matrix, and its tiles of `C` rows."""
+    tiles = object.__new__(TensorDescriptor)
+    vars(tiles).update(checked(x.dtype, rows, columns, tile_columns), base=x)
+    return tiles
+
+
+@lru_cache(maxsize=4096)
+def checked(dtype, rows, columns, tile_columns):
+    """The fields of a descriptor, which Triton checks for 3 us whenever it makes one."""
     block = [C.value, tile_columns]
-    return TensorDescriptor(x, [rows, columns], [columns, 1], block, tile_layout(tile_columns))
+    base = torch.empty(0, dtype=dtype)
+    tiles = TensorDescriptor(base, [rows, columns], [columns, 1], block, tile_layout(tile_columns))
+    return vars(tiles)
 
 
 @cache

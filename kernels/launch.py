@@ -8,6 +8,11 @@ it compiled is kept under that key, and the next call with the same key goes str
 _compiled = {}
 
 
+def cdiv(a, b):
+    """`a / b` rounded up. Triton's own, made for kernels, takes ten times as long on the host."""
+    return -(-a // b)
+
+
 def launch(kernel, grid, arguments, constants, kinds, **options):
     """Run `kernel` on a grid of up to three sizes.
 

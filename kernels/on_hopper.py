@@ -6,11 +6,10 @@ Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 from functools import cache
 
 import torch
-import triton
 
 from .chunk_scan_hopper import chunk_scan_hopper_kernel
 from .hopper import BV, C, tiles_of
-from .launch import launch
+from .launch import cdiv, launch
 from .segments import join_segments_kernel, segment_maps_kernel
 
 JOINED_ROWS = 16  # rows of the state that one program carries from segment to segment
@@ -32,7 +31,7 @@ def scan(q, k, v, c, UT, o, initial_state, final_state, cu_seqlens, scale, strid
     segmented = length is not None
     slots, states = N, initial_state
     if segmented:
-        slots = T // length + N if flags["PACKED"] else N * triton.cdiv(T, length)
+        slots = T // length + N if flags["PACKED"] else N * cdiv(T, length)
         maps = v.new_empty((slots, HV, V + K, K), dtype=torch.float32)
         states = v.new_empty((slots, HV, V, K), dtype=torch.float32)
         shared = {"K": K, "V": V, **strides}
@@ -62,9 +61,9 @@ def segment_length(tokens, programs, device):
     of the whole scan, the state alone takes 0.7, so n chunks in segments of m take m + 0.7 m, and
     8 more for the two other launches; a segment's F runs beside its G.
     """
-    chunks = triton.cdiv(int(tokens), C.value)
+    chunks = cdiv(int(tokens), C.value)
     count = max(multiprocessors(device) // programs, 1)
-    segment = max(triton.cdiv(chunks, count), 8)
+    segment = max(cdiv(chunks, count), 8)
     return segment * C.value if chunks > 1.7 * segment + 8 else None
 
 
