@@ -1,0 +1,104 @@
+"""Figures of chapter 14: the recorded times beside the limits."""
+
+import numpy as np
+
+from .ch14 import LIMITS
+from .ch14_model import Shape, copy_bandwidth, limits, listed, rule, shape, steps
+from .style import COLOUR, figure, styled
+
+
+@styled
+def chain_of_states(T=32768, d=128):
+    """The limits of one long sequence against its heads, and what was recorded."""
+    fig, ax = figure(5.8, 3.7)
+    heads = 2 ** np.arange(1, 8)
+    shapes = [Shape((T,), max(h // 2, 1), int(h), d, d) for h in heads]
+    for name, role, dashes, y in (("bytes", "key", "--", 330), ("FLOPs", "value", "-.", 160)):
+        times = [limits(x)[name] for x in shapes]
+        ax.loglog(heads, times, dashes, color=COLOUR[role], base=2)
+        ax.text(36, y, name, color=COLOUR[role], va="top")
+    plain = [limits(x)["chain"] for x in shapes]
+    cut = [limits(x, rule(x))["chain"] for x in shapes]
+    ax.loglog(heads, plain, "-", color=COLOUR["state"], base=2)
+    ax.loglog(heads, cut, "-", color=COLOUR["state"], base=2, lw=1, marker="|")
+    ax.text(2, 800, "chain", color=COLOUR["state"])
+    ax.text(2, 150, "chain, in segments", color=COLOUR["state"])
+    marks = {"three groups of warps": ("o", "none"), "segments": ("s", COLOUR["ink"])}
+    for step, (mark, fill) in marks.items():
+        for name in ("B1 T32768 H2/8 D128", "B1 T32768 H16/32 D128"):
+            us = dict((found, us) for found, _, us in steps("call", name))[step]
+            ax.plot(shape(name).H_v, us, mark, color=COLOUR["ink"], mfc=fill, ms=7)
+    ax.text(7, 1000, "recorded", ha="right", fontsize=9)
+    ax.text(7, 290, "recorded, in segments", ha="right", va="center", fontsize=9)
+    ax.set_xticks(heads, heads)
+    ax.set_yticks([10, 100, 1000], ["10", "100", "1000"])
+    ax.minorticks_off()
+    ax.set(xlabel=f"value heads ($T = {T:,}$, $d = {d}$)", ylabel="microseconds", ylim=(7, 3000))
+    return fig
+
+
+@styled
+def listed_shapes():
+    """The 27 listed shapes: the floor, the largest of three limits, and both recorded times."""
+    rows = sorted(listed(), key=lambda row: row[2]["floor_us"])
+    fig, ax = figure(6.4, 6.6)
+    for y, (_, x, row, ours, fla) in enumerate(rows):
+        times = limits(x, rule(x), bandwidth=copy_bandwidth())
+        binds = max(times, key=times.get)
+        ax.plot([row["floor_us"], ours["device_us"]], [y, y], color=COLOUR["quiet"], lw=0.7)
+        ax.plot(row["floor_us"], y, "|", ms=9, mew=2, color=COLOUR["ink"])
+        ax.plot(times[binds], y, "D", ms=5, color=COLOUR[LIMITS[binds]])
+        ax.plot(ours["device_us"], y, "o", ms=5, color=COLOUR["ink"])
+        ax.plot(fla["device_us"], y, "o", ms=6, mfc="none", color=COLOUR["quiet"])
+    ax.set_xscale("log")
+    names = [
+        name.replace("packed ", "").replace(", 50% zero gates", ", zeros") for name, *_ in rows
+    ]
+    ax.set_yticks(range(len(rows)), names, fontsize=8.5)
+    ax.set(xlabel="microseconds", ylim=(-0.7, len(rows) - 0.3), xlim=(0.02, 500))
+    keys = (("|", "ink", "floor"), ("D", "key", "limit: bytes"), ("D", "state", "limit: chain"))
+    keys += (("o", "ink", "recorded"), ("o", "quiet", "recorded, fla"))
+    for n, (mark, role, text) in enumerate(keys):
+        fill = "none" if role == "quiet" else COLOUR[role]
+        ax.plot([], [], mark, color=COLOUR[role], mfc=fill, mew=2 if n == 0 else 1, label=text)
+    fig.legend(loc="outside upper center", ncols=3, fontsize=9)
+    return fig
+
+
+@styled
+def host_and_device():
+    """What a caller waits for, against what the GPU needs, over the listed shapes."""
+    fig, ax = figure(5.4, 3.5)
+    for which, role, fill, text in (
+        (3, "key", COLOUR["key"], "this book"),
+        (4, "quiet", "none", "fla"),
+    ):
+        device, eager = np.array([[row[which][f"{x}_us"] for x in ("device", "eager")]
+                                  for row in listed()]).T  # fmt: skip
+        ax.loglog(device, eager, "o", ms=6, color=COLOUR[role], mfc=fill)
+        ax.text(10.5, np.median(eager) * 1.1, text, color=COLOUR[role], ha="left", va="bottom")
+    ends = np.array([10, 600])
+    ax.loglog(ends, ends, "--", lw=1, color=COLOUR["ink"])
+    ax.text(62, 50, "no waiting for Python", rotation=33, fontsize=9, va="top")
+    for axis, ticks in ((ax.xaxis, (10, 30, 100, 300)), (ax.yaxis, (10, 30, 100, 300, 1000))):
+        axis.set_ticks(ticks, [f"{tick}" for tick in ticks])
+    ax.minorticks_off()
+    ax.set(xlabel="on the GPU, microseconds", ylabel="from Python, microseconds")
+    ax.set(xlim=(10, 600), ylim=(10, 1000))
+    return fig
+
+
+def summary():
+    """Of each listed shape, how many times longer: than the FLOPs, the floor, the three limits."""
+    found = {}
+    for name, x, row, ours, fla in listed():
+        times = limits(x, rule(x), bandwidth=copy_bandwidth())
+        three = max(times.values())
+        found[name] = {
+            "FLOPs": ours["device_us"] / times["FLOPs"],
+            "floor": ours["device_us"] / row["floor_us"],
+            "three": ours["device_us"] / three,
+            "fla": fla["device_us"] / ours["device_us"],
+            "eager": ours["eager_us"] / ours["device_us"],
+        }
+    return found

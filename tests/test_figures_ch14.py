@@ -1,0 +1,188 @@
+"""The figures of chapter 14: drawn, right, and with the numbers of the code and the records."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from gdn_ref.figures import ch14, ch14_model, ch14_records
+from gdn_ref.figures.ch14_model import Shape, shape
+from gdn_ref.kernels import forward
+from gdn_ref.proofs import ch14_segments
+from gdn_ref.proofs.ch14_kernels import DESIGNS, heads, run
+
+ROOT = Path(__file__).parents[1]
+STATIC = {
+    "data_flow": 1,
+    "bytes_of_designs": 1,
+    "kernels_under_the_roof": 1,
+    "roofline": 2,
+    "chain_of_states": 1,
+    "listed_shapes": 1,
+    "host_and_device": 1,
+}
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_each_figure_is_drawn(name):
+    module = ch14 if hasattr(ch14, name) else ch14_records
+    fig = getattr(module, name)()
+    assert isinstance(fig, Figure)
+    assert len(fig.axes) == STATIC[name]
+    assert all(axes.has_data() or axes.patches for axes in fig.axes)
+
+
+@pytest.mark.parametrize(
+    ("size", "C"),
+    [((64, 1, 2, 16, 64), 16), ((128, 2, 4, 32, 128), 16), ((128, 1, 2, 64, 64), 64),
+     ((96, 1, 1, 32, 64), 32)],
+)  # fmt: skip
+def test_the_kernels_move_and_compute_what_the_formulas_say(size, C):
+    """The Triton kernels in the interpreter, on the CPU."""
+    if not forward.triton.knobs.runtime.interpret:
+        pytest.skip("TRITON_INTERPRET is not set")
+    from gdn_ref.figures.ch14_interpreted import count
+
+    x = Shape((size[0],), *size[1:])
+    counts = count(*size, chunk_size=C)
+    assert sum(map(counts.distinct, counts.asked)) == ch14_model.two_kernel_bytes(x, C)
+    assert counts.flops["chunk_scan_kernel"] == ch14_model.scan_flops(x, C)
+    joins = counts.flops["ut_transform_kernel"] - ch14_model.overlap_flops(x, C)
+    assert joins <= 2560 * x.tokens * x.H_v
+    assert (joins == 2560 * x.tokens * x.H_v) == (C == 64)
+    assert all(counts.asked[kernel] >= counts.distinct(kernel) for kernel in counts.asked)
+
+
+@pytest.mark.parametrize("size", [(8, 1, 2, 3, 2), (8, 2, 2, 4, 4)])
+def test_the_model_has_the_formulas_of_the_checks(size):
+    x = Shape((size[0],), *size[1:])
+    moved = {name: run(design, 2, 4, heads(*size)).moved for name, design in DESIGNS.items()}
+    assert sum(moved["floor"].values()) == ch14_model.floor_bytes(x)
+    assert sum(moved["two"].values()) == ch14_model.two_kernel_bytes(x, 4)
+    assert sum(moved["three"].values()) == ch14_model.three_kernel_bytes(x, 4)
+    assert moved["two"]["transform"] == ch14_model.transform_bytes(x, 4)
+
+
+def test_segments_cost_what_the_checks_count():
+    x = Shape((12,), 1, 4, 3, 2)
+    counted = sum(ch14_segments.segmented(heads(12, 1, 4, 3, 2), 2, 2, 4)[2].values())
+    model = ch14_model.two_kernel_bytes(x, 2) + ch14_model.segment_bytes(x, 3, 2)
+    assert counted == pytest.approx(model)
+    long = Shape((32768,), 16, 32, 128, 128)
+    doubled = ch14_model.segment_flops(long, 1e9) / ch14_model.scan_flops(long)
+    assert doubled == pytest.approx(1)
+
+
+def test_the_bars_are_the_formulas():
+    for group in (1, 2, 4):
+        long = Shape((2**30,), 16, 16 * group, 128, 128)
+        for name, model in (
+            ("floor", ch14_model.floor_bytes),
+            ("two kernels", ch14_model.two_kernel_bytes),
+            ("three kernels", ch14_model.three_kernel_bytes),
+        ):
+            bar = sum(ch14.bytes_by_array(128, group)[name].values())
+            assert bar == pytest.approx(model(long) / long.tokens / long.H_v, rel=1e-5)
+
+
+def test_the_points_are_the_formulas():
+    points = ch14.kernels_on_the_roof()
+    two = [points[name] for name in ("transform", "scan")]
+    three = [points[name] for name in ("prepare", "states", "outputs")]
+    parts = ch14.bytes_by_array()
+    assert sum(moved for _, moved, _ in two) == sum(parts["two kernels"].values())
+    assert sum(moved for _, moved, _ in three) == sum(parts["three kernels"].values())
+    assert sum(x[0] for x in two) == sum(x[0] for x in three)  # the draw of the chapter
+    intensities = [round(flops / moved) for flops, moved, _ in points.values()]
+    assert intensities == [19, 182, 42, 46, 51]
+
+
+def test_a_recorded_shape_is_read_right():
+    assert shape("B4 T2048 H2/8 D64") == Shape((2048,) * 4, 2, 8, 64, 64)
+    assert shape("packed 64 of 16/192 H4 D128").lengths == (16, 192) * 32
+    assert shape("packed 15+85 H4 D100, 50% zero gates") == Shape((15, 85), 4, 4, 100, 100)
+    for _, x, row, _, _ in ch14_model.listed():
+        assert ch14_model.floor_bytes(x) == row["bytes"]
+
+
+def test_the_rule_is_that_of_the_package(monkeypatch):
+    from gdn_ref.kernels import on_hopper
+
+    monkeypatch.setattr(on_hopper, "multiprocessors", lambda device: ch14_model.PROCESSORS)
+    cut = 0
+    for T in (64, 1024, 2048, 8192, 32768):
+        for H_v in (1, 4, 8, 32, 64, 200):
+            x = Shape((T,), max(H_v // 2, 1), H_v, 128, 128)
+            length = on_hopper.segment_length(T, x.programs, "cuda")
+            assert ch14_model.rule(x) == (1 if length is None else -(-T // length))
+            cut += length is not None
+    assert cut > 5
+
+
+def test_what_the_chapter_says_of_the_records():
+    found = ch14_records.summary()
+    assert len(found) == 27
+    off = [name for name, row in found.items() if row["three"] >= 3]
+    assert sorted(off) == ["B1 T63 H1 D64", "packed 1x15 H4 D60", "packed 1x8192 H4 D60"]
+    assert [name for name, row in found.items() if row["fla"] < 1] == ["packed 1x8192 H4 D60"]
+    assert round(min(row["FLOPs"] for row in found.values())) == 6
+    assert max(row["FLOPs"] for row in found.values()) > 4000
+    assert max(1 / row["floor"] for row in found.values()) == pytest.approx(0.57, abs=0.005)
+    by_bytes = []
+    for name, x, *_ in ch14_model.listed():
+        times = ch14_model.limits(x, ch14_model.rule(x), bandwidth=ch14_model.copy_bandwidth())
+        if times["bytes"] == max(times.values()):
+            by_bytes.append(found[name]["three"])
+    assert (round(min(by_bytes), 1), round(max(by_bytes), 1)) == (1.3, 2.4)
+    narrow = shape("packed 1x8192 H4 D60")
+    cut = ch14_model.links(narrow, ch14_model.rule(narrow))
+    assert 5.5 < ch14_model.links(narrow) / cut < 6.5  # "a sixth of the links"
+    first = ch14_model.steps("call", "B1 T32768 H2/8 D128")[0][2]
+    ratio = first / ch14_model.limits(shape("B1 T32768 H2/8 D128"))["FLOPs"]
+    assert 80 < ratio < 88  # "eighty times longer"
+    call = {step: us for step, _, us in ch14_model.steps("call", "B1 T32768 H2/8 D128")}
+    assert round(call["three groups of warps"] / call["segments"], 1) == 2.8
+
+
+def test_the_listed_record_is_of_the_step_that_the_chapter_names():
+    times = {row[0]: row[3]["device_us"] for row in ch14_model.listed()}
+    step = {step: us for step, _, us in ch14_model.steps("call", "B1 T63 H1 D64")}
+    assert step["segments"] == pytest.approx(times["B1 T63 H1 D64"], abs=0.05)
+
+
+def test_links_and_rounds():
+    chains = Shape((6400,), 1, 66, 128, 128)  # 132 programs of 100 chunks
+    assert ch14_model.links(chains) == 100
+    assert ch14_model.links(Shape((6400,), 1, 67, 128, 128)) == 200
+    assert ch14_model.links(Shape((32768,), 2, 8, 128, 128), 8) == pytest.approx(1.7 * 64 + 8)
+
+
+def test_the_dot_hangs_below_the_ring_where_the_chain_decides():
+    axes = ch14.roofline(heads=8).axes[0]
+    ring, dot = (line.get_ydata()[0] for line in axes.lines[-2:])
+    assert dot < ring / 5
+    assert "the chain decides" in axes.get_title()
+    axes = ch14.roofline(heads=128).axes[0]
+    ring, dot = (line.get_ydata()[0] for line in axes.lines[-2:])
+    np.testing.assert_allclose(dot, ring)
+    assert "bytes decide" in axes.get_title()
+
+
+def test_the_moving_figure_has_the_recorded_link_and_the_card():
+    script = (ROOT / "book/_static/figures/roofline.js").read_text()
+    us, chunks = re.search(r"link = ([\de.-]+) / (\d+);", script).groups()
+    assert float(us) * 1e6 / int(chunks) == pytest.approx(ch14_model.one_link())
+    peak, bandwidth = re.search(r"peak = ([\d.e]+), bandwidth = ([\d.e]+)", script).groups()
+    assert (float(peak), float(bandwidth)) == (ch14_model.PEAK, ch14_model.BANDWIDTH)
+    assert f"processors = {ch14_model.PROCESSORS}" in script
+
+
+def test_every_slider_of_the_widget_changes_its_picture():
+    picture, *sliders = ch14.roofline_widget().children
+    assert picture.value.startswith("<svg")
+    for slider in sliders:
+        before = picture.value
+        slider.value = slider.options[0] if slider.description != "segments" else 8
+        assert picture.value != before, slider.description
