@@ -4,6 +4,7 @@ import ast
 import contextlib
 import importlib
 import io
+import linecache
 import json
 import pkgutil
 import re
@@ -59,7 +60,10 @@ def test_stubs_fail_and_solutions_pass(path, monkeypatch):
     for number, (source, tags) in enumerate(code(path)):
         monkeypatch.setattr(exercises, "VERDICTS", [])
         with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(source, f"{path.name}, code cell {number}", "exec"), namespace)
+            cell = f"{path.name}, code cell {number}"
+            # where Triton looks for the source of a kernel that a cell defines
+            linecache.cache[cell] = (len(source), None, source.splitlines(True), cell)
+            exec(compile(source, cell, "exec"), namespace)
         verdicts = exercises.VERDICTS
         if "exercise" in tags:
             assert verdicts, f"code cell {number}: an exercise that checks nothing"

@@ -9,11 +9,11 @@ GDN.figure("equation-lines", (host) => {
     {"key": "slot", "formula": "slot = ⌊b/C⌋ + n + j", "role": "quiet", "says": "chunk j of sequence n has a slot of its own"},
     {"key": "address", "formula": "k[t, h, d] at (tH + h)K + d", "role": "quiet", "says": "where memory keeps an element"},
     {"key": "padding", "formula": "k, v, g, β = 0 past the end", "role": "quiet", "says": "missing tokens change nothing"},
-    {"key": "c", "formula": "c = g₁ + … + g_r, base 2", "role": "decay", "says": "cumulative log-decays"},
-    {"key": "Gamma", "formula": "Γ_ri = 2^(c_r − c_i)", "role": "decay", "says": "the decay from token i to token r"},
+    {"key": "c", "formula": "ĉ = g₁ + … + g_r, base 2", "role": "decay", "says": "cumulative log-decays"},
+    {"key": "Gamma", "formula": "Γ_ri = 2^(ĉ_r − ĉ_i)", "role": "decay", "says": "the decay from token i to token r"},
     {"key": "A", "formula": "A_ri = β_r Γ_ri k_r·k_i", "role": "key", "says": "what token r reads of token i's write"},
     {"key": "inverse", "formula": "(I + A)⁻¹, in blocks", "role": "value", "says": "the solve, for every right-hand side at once"},
-    {"key": "UT", "formula": "T = (I + A)⁻¹ B", "role": "value", "says": "the UT transform, all that goes to memory beside c"},
+    {"key": "UT", "formula": "T = (I + A)⁻¹ B", "role": "value", "says": "the UT transform, all that goes to memory beside ĉ"},
     {"key": "delta", "formula": "Eᵀ = (Vᵀ − S Kᵀ D_γ) Tᵀ", "role": "error", "says": "the corrections of the chunk"},
     {"key": "output", "formula": "Oᵀ = S Qᵀ D_γ + Eᵀ (Γ ⊙ QKᵀ)ᵀ", "role": "query", "says": "the outputs of the chunk"},
     {"key": "state", "formula": "S′ = γ_C S + (Eᵀ D_→) K", "role": "state", "says": "the state that the next chunk receives"},
@@ -28,7 +28,7 @@ GDN.figure("equation-lines", (host) => {
     {"file": "ut_transform.py", "line": 107, "text": "halves = overlap(k_ptr, first + 32, first, 32, H * K, left, K, BK, PRECISION)", "eq": "A", "says": "Products of tokens 33 to 64 with tokens 1 to 32, as one block of 32 by 32."},
     {"file": "ut_transform.py", "line": 115, "text": "beta = tl.load(beta_ptr + at, mask=valid, other=0.0).to(tl.float32)", "eq": "padding", "says": "Write strengths in float32; a missing token gets 0, so its row and column of T are 0."},
     {"file": "ut_transform.py", "line": 118, "text": "g_log2 = tl.load(g_ptr + at, mask=valid, other=0.0).to(c.dtype) * LOG2_E", "eq": "c", "says": "Natural logs become base 2, because the GPU has an instruction for powers of two."},
-    {"file": "ut_transform.py", "line": 119, "text": "c = tl.cumsum(tl.where(g_log2 < RESET, RESET, g_log2))", "eq": "c", "says": "The running sum. A decay below 2^-160 counts as 2^-160, so c stays finite through resets."},
+    {"file": "ut_transform.py", "line": 119, "text": "c = tl.cumsum(tl.where(g_log2 < RESET, RESET, g_log2))", "eq": "c", "says": "The running sum. A decay below 2^-160 counts as 2^-160, so ĉ stays finite through resets."},
     {"file": "ut_transform.py", "line": 121, "text": "tl.store(c_ptr + at + t, c, mask=valid)", "eq": "c", "says": "The first of two results: one number a token. Kernel 2 reads it."},
     {"file": "ut_transform.py", "line": 125, "text": "stretch = (c_16[:, None, :] - c_16[:, :, None]).to(tl.float32)", "eq": "Gamma", "says": "The log-decay between two tokens of a block, as a difference; rows and columns swapped."},
     {"file": "ut_transform.py", "line": 126, "text": "Gamma = tl.exp2(tl.where(r < i, stretch, float(\"-inf\")))", "eq": "Gamma", "says": "The mask goes into the exponent: 2^-inf is 0, and nothing overflows before it is hidden."},
@@ -141,8 +141,8 @@ GDN.figure("equation-lines", (host) => {
   const explain = () => {
     if (state.eq === null) {
       const all = files.reduce((sum, { lines: shapes }) => sum + shapes.length, 0);
-      return `${lines.length} of ${all} lines carry the ${equations.length} statements on the ` +
-        "left. The others name things, compute addresses or explain. Pick an equation or a line.";
+      return `${lines.length} of ${all} lines carry the ${equations.length} statements. ` +
+        "The others name things, compute addresses or explain. Pick an equation or a line.";
     }
     const equation = equations.find(({ key }) => key === state.eq);
     const own = lines.filter(({ eq }) => eq === state.eq);

@@ -1,0 +1,221 @@
+"""Figures of chapter 15: tiles, slots, operands, layouts, and the times of each step."""
+
+import numpy as np
+from matplotlib.patches import FancyArrowPatch, Rectangle
+
+from ..proofs.ch15_layout import held
+from .ch15_measure import operand_errors, steps, variants_of_the_inverse
+from .style import COLOUR, bare, figure, styled
+
+SEQUENCES = ("key", "value", "state")  # one colour role a sequence
+
+
+def _box(ax, x, y, width, height, role, **style):
+    ax.add_patch(Rectangle((x, y), width, height, ec=COLOUR[role], **{"fc": "none", **style}))
+
+
+def _text(ax, x, y, text, size=9, role="ink", **style):
+    style = {"ha": "center", "va": "center", "color": COLOUR[role], **style}
+    ax.text(x, y, text, fontsize=size, **style)
+
+
+def _arrow(ax, start, end, role, **style):
+    style = {"arrowstyle": "-|>", "mutation_scale": 10, "color": COLOUR[role], **style}
+    ax.add_patch(FancyArrowPatch(start, end, shrinkA=0, shrinkB=0, **style))
+
+
+@styled
+def programs_and_tiles(T=10, C=4, H=2, head=1):
+    """Above: three programs and their tiles. Below: the rows that a tile of one head is."""
+    fig, ax = figure(6.6, 3.0)
+    programs = -(-T // C)
+    bare(ax, 21, 8.6)
+    for n in range(programs * C):
+        inside, x = n < T, 1.5 * n + 1.5
+        style = {"fc": COLOUR["key"], "alpha": 0.25} if inside else {"ls": ":", "lw": 1.2}
+        _box(ax, x, 5.2, 1.5, 1.2, "key" if inside else "error", **style)
+        _text(ax, x + 0.75, 5.8, str(n) if inside else "masked", 9 if inside else 6,
+              "ink" if inside else "error")  # fmt: skip
+    for p in range(programs):
+        x = 1.5 + 6 * p
+        ax.plot([x + 0.1, x + 5.9], [6.75, 6.75], color=COLOUR["ink"], lw=1.4)
+        _text(ax, x + 3, 7.4, f"program {p}")
+    _text(ax, 10.5, 4.5, f"a row of T = {T} tokens in tiles of C = {C}", 8, "quiet")
+    width = 18 / (6 * H)
+    for t in range(6):
+        for h in range(H):
+            mine = h == head and 1 <= t <= 4
+            x = 1.5 + (t * H + h) * width
+            _box(ax, x, 1.3, width, 1.2, "key", fc=COLOUR["key"], alpha=0.6 if mine else 0.08)
+            _box(ax, x, 1.3, width, 1.2, "key", lw=0.8)
+            _text(ax, x + width / 2, 1.9, f"{t},{h}", 7.5)
+    _text(ax, 10.5, 0.6, f"memory: k[t, h], {H} heads; dark: a tile, tokens 1 to 4 of head {head}",
+          8, "quiet")  # fmt: skip
+    return fig
+
+
+@styled
+def two_launches(lengths=(20, 12, 26), C=16):
+    """A packed row of sequences, the slots of kernel 1, and the walks of kernel 2."""
+    begins = np.concatenate([[0], np.cumsum(lengths)])
+    total, unit = begins[-1], 18 / begins[-1]
+    slots = int(total // C + len(lengths))
+    fig, ax = figure(6.8, 3.7)
+    bare(ax, 20.6, 11)
+    _text(ax, 0.1, 10.3, "tokens", 8, "quiet", ha="left")
+    _text(ax, 0.1, 3.7, "kernel 1: one program a slot and key head, all at once", 8, "quiet",
+          ha="left")  # fmt: skip
+    _text(ax, 0.1, 2.35, "kernel 2: one program a sequence, value head and slice, chunk by chunk",
+          8, "quiet", ha="left")  # fmt: skip
+    wide, used = 18 / slots, set()
+    for n, (length, role) in enumerate(zip(lengths, SEQUENCES, strict=True)):
+        begin = begins[n]
+        x = 1 + begin * unit
+        _box(ax, x, 8.5, length * unit, 1, role, fc=COLOUR[role], alpha=0.25)
+        _text(ax, x + length * unit / 2, 9, f"sequence {n}: {length}" if length > 9 else length, 8)
+        y = 1.7 - 0.7 * n
+        for j, start in enumerate(range(0, length, C)):
+            slot = begin // C + n + j
+            used.add(int(slot))
+            count = min(C, length - start)
+            left = 1 + slot * wide
+            _box(ax, left + 0.1, 4.9, wide - 0.2, 1.2, role, fc=COLOUR[role], alpha=0.25)
+            _text(ax, left + wide / 2, 5.5, f"{count} tokens", 8)
+            middle = x + (start + count / 2) * unit
+            _arrow(ax, (middle, 8.45), (left + wide / 2, 6.15), "quiet", lw=0.8)
+            here = 1 + (begin + start) * unit
+            _arrow(ax, (here, y), (here + count * unit, y), role, lw=2)
+    for slot in range(slots):
+        _text(ax, 1 + (slot + 0.5) * wide, 4.4, f"slot {slot}", 7.5, "quiet")
+        if slot not in used:
+            _box(ax, 1.1 + slot * wide, 4.9, wide - 0.2, 1.2, "quiet", ls=":")
+            _text(ax, 1 + (slot + 0.5) * wide, 5.5, "returns", 8, "quiet")
+    _text(ax, 10, 3.0, "memory: ĉ and T, 1 + C numbers a token and value head", 8.5)
+    return fig
+
+
+CHAINS = {  # orientation -> (result, left operand, right operand) of the chain of products
+    "S is $d_k \\times d_v$, tokens are rows": (
+        ("read", "K", "S"),
+        ("delta", "T", "residual"),
+        ("S′", "$K^\\top$", "delta"),
+    ),
+    "S is $d_v \\times d_k$, as in the kernel": (
+        ("read", "S", "$K^\\top$"),
+        ("delta", "residual", "$T^\\top$"),
+        ("S′", "delta", "K"),
+    ),
+}
+FRESH = {"S", "residual", "delta"}
+
+
+@styled
+def left_operands():
+    """The three products that a state waits for, with the operands just computed filled."""
+    fig, ax = figure(6.6, 2.9)
+    bare(ax, 22, 9)
+    for column, (title, chain) in enumerate(CHAINS.items()):
+        x0 = 0.3 + 11 * column
+        _text(ax, x0 + 5, 8.4, title, 9)
+        for row, (result, left, right) in enumerate(chain):
+            y = 5.6 - 2.3 * row
+            _text(ax, x0 + 0.9, y + 0.7, result, 9, ha="center")
+            _text(ax, x0 + 2.2, y + 0.7, "=", 10)
+            for x, name, place in ((3, left, "registers"), (6.6, right, "shared memory")):
+                fresh = name in FRESH
+                role = "error" if fresh and place == "shared memory" else "query"
+                style = {"fc": COLOUR[role], "alpha": 0.3} if fresh else {}
+                _box(ax, x0 + x, y, 3.2, 1.4, role if fresh else "quiet", **style)
+                _text(ax, x0 + x + 1.6, y + 0.7, name, 9)
+        _text(ax, x0 + 4.6, 0.2, "left", 8, "quiet")
+        _text(ax, x0 + 8.2, 0.2, "right", 8, "quiet")
+    return fig
+
+
+@styled
+def precision_of_operands():
+    """The error of the outputs when one operand alone has 16 bits, of either type."""
+    errors = operand_errors()
+    names = list(errors["bfloat16"])
+    fig, ax = figure(6.4, 3.1)
+    rows = np.arange(len(names))
+    for shift, (dtype, role) in zip((-0.2, 0.2), (("bfloat16", "value"), ("float16", "key")),
+                                    strict=True):  # fmt: skip
+        values = [1000 * errors[dtype][name] for name in names]
+        hatch = "" if role == "value" else "//"
+        ax.barh(rows + shift, values, 0.36, color=COLOUR[role], label=dtype, hatch=hatch,
+                edgecolor="white")  # fmt: skip
+    ax.set_yticks(rows, names)
+    ax.invert_yaxis()
+    ax.set(xlabel="relative error of the outputs, in thousandths", xlim=(0, 2.4))
+    ax.legend(loc="right")
+    return fig
+
+
+@styled
+def thread_layout(lane=5):
+    """Which lane holds which column of the four diagonal blocks; one lane's own are dark."""
+    fig, axes = figure(6.6, 2.2, ncols=4)
+    for block, ax in enumerate(axes):
+        bare(ax, 16, 16)
+        ax.set_title(f"block {block}", fontsize=9)
+    for other in range(32):
+        cells = [held(register, other) for register in range(32)]
+        for block, column in sorted({(b, c) for _, b, c in cells}):
+            mine = other == lane
+            shade = 0.85 if mine else 0.12 + 0.16 * (column // 2 % 2)
+            _box(axes[block], column, 0, 1, 16, "key", fc=COLOUR["key"], alpha=shade, lw=0.3)
+            if column % 2 == 0:
+                _text(axes[block], column + 1, 8, str(other), 6.5, rotation=90,
+                      color="white" if mine else COLOUR["ink"])  # fmt: skip
+    return fig
+
+
+@styled
+def waterfall():
+    """Device time after each step, of the scan, of the transform, and of a call with few heads."""
+    fig, axes = figure(6.8, 4.9, nrows=3, height_ratios=[4, 4, 4])
+    panels = (
+        ("scan", "B1 T32768 H16/32 D128", "the scan alone, 32 value heads", "state"),
+        ("transform", "B1 T32768 H16/32 D128", "the transform alone, 32 value heads", "value"),
+        ("call", "B1 T32768 H2/8 D128", "the whole call, 8 value heads", "key"),
+    )
+    for ax, (part, shape, title, role) in zip(axes, panels, strict=True):
+        found = steps(part, shape)
+        rows = np.arange(len(found))
+        times = [us for _, us in found]
+        ax.barh(rows, times, 0.62, color=COLOUR[role])
+        for row, us in enumerate(times):
+            gain = f",  ÷ {times[row - 1] / us:.2f}" if row else ""
+            ax.text(us, row, f"  {us:,.0f} µs{gain}", va="center", fontsize=8, color=COLOUR["ink"])
+        ax.set_yticks(rows, [name for name, _ in found], fontsize=8)
+        ax.invert_yaxis()
+        ax.set_title(title, fontsize=9, loc="left")
+        ax.set(xlim=(0, 1.28 * max(times)), xticks=[])
+        ax.spines["bottom"].set_visible(False)
+        ax.tick_params(length=0)
+    return fig
+
+
+@styled
+def more_warps_and_fewer_registers():
+    """Time of the variants of the inverse that were tried, by the number of warps a program."""
+    variants = variants_of_the_inverse()
+    fig, ax = figure(6.6, 3.3)
+    marks = {"1 warp": ("key", "o"), "2 warps": ("value", "s"), "4 warps": ("error", "^")}
+    for row, times in enumerate(variants.values()):
+        for warps, us in times.items():
+            role, mark = marks[warps]
+            ax.plot(us, row, mark, color=COLOUR[role], ms=8)
+            side = 0.34 if warps == "2 warps" else -0.3
+            ax.text(us, row + side, f"{us:.0f}", ha="center", va="center", fontsize=7.5,
+                    color=COLOUR["ink"])  # fmt: skip
+    for warps, (role, mark) in marks.items():
+        ax.plot([], [], mark, color=COLOUR[role], label=warps)
+    ax.set_yticks(range(len(variants)), [name.replace(" (shipped: 1 warp)", "")
+                                         for name in variants], fontsize=8)  # fmt: skip
+    ax.set(xlabel="µs for all chunks and heads", xlim=(0, None), ylim=(-0.7, len(variants) - 0.5))
+    ax.invert_yaxis()
+    ax.grid(axis="y", lw=0.4, color=COLOUR["quiet"], alpha=0.4)
+    ax.legend(fontsize=8, loc="lower right")
+    return fig

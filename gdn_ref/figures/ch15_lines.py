@@ -1,0 +1,150 @@
+"""Which line of the kernels carries which equation: the data of the figure `equation-lines`.
+
+The texts of the lines come from the source. `python -m gdn_ref.figures.ch15_lines` writes them into
+book/_static/figures/equation-lines.js; a test fails when figure and source differ.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from .ch15_source import KERNELS, line_with, lines_of
+
+FIGURE = Path(__file__).parents[2] / "book" / "_static" / "figures" / "equation-lines.js"
+FILES = ("ut_transform.py", "chunk_scan.py")
+
+EQUATIONS = {  # key: formula, colour role, what it says
+    "slot": ("slot = ⌊b/C⌋ + n + j", "quiet", "chunk j of sequence n has a slot of its own"),
+    "address": ("k[t, h, d] at (tH + h)K + d", "quiet", "where memory keeps an element"),
+    "padding": ("k, v, g, β = 0 past the end", "quiet", "missing tokens change nothing"),
+    "c": ("ĉ = g₁ + … + g_r, base 2", "decay", "cumulative log-decays"),
+    "Gamma": ("Γ_ri = 2^(ĉ_r − ĉ_i)", "decay", "the decay from token i to token r"),
+    "A": ("A_ri = β_r Γ_ri k_r·k_i", "key", "what token r reads of token i's write"),
+    "inverse": ("(I + A)⁻¹, in blocks", "value", "the solve, for every right-hand side at once"),
+    "UT": ("T = (I + A)⁻¹ B", "value", "the UT transform, all that goes to memory beside ĉ"),
+    "delta": ("Eᵀ = (Vᵀ − S Kᵀ D_γ) Tᵀ", "error", "the corrections of the chunk"),
+    "output": ("Oᵀ = S Qᵀ D_γ + Eᵀ (Γ ⊙ QKᵀ)ᵀ", "query", "the outputs of the chunk"),
+    "state": ("S′ = γ_C S + (Eᵀ D_→) K", "state", "the state that the next chunk receives"),
+    "slices": ("rows of S never meet", "state", "a program may own some of them"),
+}
+
+LINES = (  # file, the words by which the line is found, equation, what it does
+    ("ut_transform.py", "start, end = chunk_bounds(", "slot",
+     "Which tokens are mine? The program's number is a slot; a slot has one chunk, or none."),
+    ("ut_transform.py", "left = tl.minimum(end - start, C)", "padding",
+     "How many tokens the chunk really has: the last one of a sequence may be short."),
+    ("ut_transform.py", "k_ptr += (start * H + h) * K", "address",
+     "Moves the pointer to the chunk's first token and to our key head; rows are H K apart."),
+    ("ut_transform.py", "same = overlap(k_ptr, first, first, 16", "A",
+     "Products of keys inside each block of 16 tokens. No decay yet: value heads share them."),
+    ("ut_transform.py", "pairs = overlap(", "A",
+     "Products of the second block of each pair with the first. Above the diagonal: nothing."),
+    ("ut_transform.py", "halves = overlap(", "A",
+     "Products of tokens 33 to 64 with tokens 1 to 32, as one block of 32 by 32."),
+    ("ut_transform.py", "beta = tl.load(beta_ptr + at", "padding",
+     "Write strengths in float32; a missing token gets 0, so its row and column of T are 0."),
+    ("ut_transform.py", "g_log2 = tl.load(g_ptr + at", "c",
+     "Natural logs become base 2, because the GPU has an instruction for powers of two."),
+    ("ut_transform.py", "c = tl.cumsum(", "c",
+     "The running sum. A decay below 2^-160 counts as 2^-160, so ĉ stays finite through resets."),
+    ("ut_transform.py", "tl.store(c_ptr + at + t, c", "c",
+     "The first of two results: one number a token. Kernel 2 reads it."),
+    ("ut_transform.py", "stretch = (c_16[:, None, :]", "Gamma",
+     "The log-decay between two tokens of a block, as a difference; rows and columns swapped."),
+    ("ut_transform.py", "Gamma = tl.exp2(tl.where(r < i", "Gamma",
+     "The mask goes into the exponent: 2^-inf is 0, and nothing overflows before it is hidden."),
+    ("ut_transform.py", "T_inv = solve_rows(beta_16", "inverse",
+     "All blocks of 16 at once, row by row: 15 steps in a row, on numbers in registers."),
+    ("ut_transform.py", "A21 = beta_late[:, :, None] * decay(c_late, c_early) * pairs", "A",
+     "What the late block of a pair reads of the early one; strictly below, so no mask."),
+    ("ut_transform.py", "T_inv = join_pairs(T_inv, A21, C // 32, 16", "inverse",
+     "Two blocks of 16 become one of 32: −T₂₂ A₂₁ T₁₁ goes below the diagonal."),
+    ("ut_transform.py", "A21 = beta_late[:, :, None] * decay(c_late, c_early) * halves", "A",
+     "The same for the two halves of the chunk."),
+    ("ut_transform.py", "T_inv = join_pairs(T_inv, A21, 1, 32", "inverse",
+     "Two blocks of 32 become the whole chunk: 19 dependent steps in all, in place of 63."),
+    ("ut_transform.py", "UT = (tl.reshape(T_inv", "UT",
+     "Columns times β: now it can be applied to values and reads that know nothing of β."),
+    ("ut_transform.py", "tl.store(UT_ptr + at * C", "UT",
+     "The second result: C numbers a token. Rows of missing tokens are not written."),
+    ("chunk_scan.py", "k = load_tile(k_ptr", "padding",
+     "The chunk's keys, tokens as rows; beyond the last token and dimension zeros."),
+    ("chunk_scan.py", "gamma = tl.exp2(", "c",
+     "The decay from the state before the chunk to each token, laid out as a row."),
+    ("chunk_scan.py", "to_end = tl.exp2(", "state",
+     "The decay from each token to the end of the chunk: the last row of Γ."),
+    ("chunk_scan.py", "stretch = (c[None, :] - c[:, None])", "Gamma",
+     "The log-decay between any two tokens, transposed: columns are the later tokens."),
+    ("chunk_scan.py", "Gamma = tl.exp2(tl.where(i <= r", "Gamma",
+     "This time with its diagonal: a token sees its own write."),
+    ("chunk_scan.py", "scores = (scale * Gamma *", "output",
+     "Scores, transposed. They need no state, so they can be computed while the state waits."),
+    ("chunk_scan.py", "S_in = S.to(dtype)", "delta",
+     "A 16-bit copy of the state for the tensor cores; the float32 state stays as it is."),
+    ("chunk_scan.py", "read = gamma * tl.dot(S_in", "delta",
+     "All keys read the old state at once; S stands on the left, where registers may feed it."),
+    ("chunk_scan.py", "residual = (tl.trans(v)", "delta",
+     "Value less read: the correction each token would make if it were alone in the chunk."),
+    ("chunk_scan.py", "delta = tl.dot(residual", "delta",
+     "One product does the whole solve. The residual, just computed, is the left operand."),
+    ("chunk_scan.py", "o = scale * gamma * tl.dot(S_in", "output",
+     "What the queries find in the old state."),
+    ("chunk_scan.py", "o = tl.dot(delta.to(dtype), scores", "output",
+     "What they find of the chunk's own writes is added; delta is again on the left."),
+    ("chunk_scan.py", "o.to(dtype), mask=(dim < V_left)", "padding",
+     "Outputs of tokens that do not exist are not written: they are the next sequence's place."),
+    ("chunk_scan.py", "S = S * tl.exp2(c_C", "state",
+     "The old state fades over the whole chunk, in float32."),
+    ("chunk_scan.py", "return tl.dot((to_end * delta)", "state",
+     "All writes at once, added to it. The decay lies on delta, which is in registers already."),
+    ("chunk_scan.py", "first_v = (tl.program_id(0) % slices) * BV", "slices",
+     "Which rows of the state this program owns."),
+    ("chunk_scan.py", "at = begin + j * C", "slot",
+     "Chunk after chunk: here the order matters, so this is a loop and not a grid."),
+)  # fmt: skip
+
+
+def lit_lines():
+    """The lines of the figure: dicts of file, number, text, equation and words, in file order."""
+    found = []
+    for file, words, equation, says in LINES:
+        n = line_with(file, words)
+        text = lines_of(file)[n].strip()
+        found.append({"file": file, "line": n + 1, "text": text, "eq": equation, "says": says})
+    return sorted(found, key=lambda entry: (FILES.index(entry["file"]), entry["line"]))
+
+
+def lengths(file):
+    """Where each line of a file begins and how long it is: `[indent, length]`, 0 when empty."""
+    lines = [line.rstrip() for line in lines_of(file)]
+    return [[len(line) - len(line.lstrip()), len(line.strip())] for line in lines]
+
+
+def code_lines(file):
+    """How many lines hold code: no comments, no docstrings, no empty lines."""
+    text = re.sub(r'""".*?"""', "", (KERNELS / file).read_text(), flags=re.S)
+    return sum(bool(re.sub(r"#.*", "", line).strip()) for line in text.splitlines())
+
+
+def script():
+    """The data as JavaScript."""
+    equations = [
+        {"key": key, "formula": formula, "role": role, "says": says}
+        for key, (formula, role, says) in EQUATIONS.items()
+    ]
+    shapes = [{"file": file, "lines": lengths(file)} for file in FILES]
+    parts = {"equations": equations, "lines": lit_lines(), "files": shapes}
+    rows = [
+        f"  const {name} = [\n"
+        + "".join(f"    {json.dumps(entry, ensure_ascii=False)},\n" for entry in entries)
+        + "  ];\n"
+        for name, entries in parts.items()
+    ]
+    return "".join(rows)
+
+
+BLOCK = re.compile(r"(?<=  // from the source: begin\n).*?(?=  // from the source: end\n)", re.S)
+
+if __name__ == "__main__":
+    text = FIGURE.read_text()
+    FIGURE.write_text(BLOCK.sub(lambda _: script(), text))

@@ -1,0 +1,96 @@
+"""The numbers of chapter 15's figures: recorded times, and the rounding of each operand."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from .. import wy
+from ..chunking import decay
+from ..proofs.data import hard_inputs, relative_error
+
+ROOT = Path(__file__).parents[2]
+RECORD = ROOT / "book" / "_data" / "bench" / "forward_steps_h100.json"
+LOG = ROOT / "kernels" / "bench" / "NOTES.md"
+
+
+def record():
+    """The record of the forward after each step."""
+    return json.loads(RECORD.read_text())
+
+
+def steps(part, shape):
+    """(step, microseconds) of one part of the work, in the order of the log."""
+    rows = record()["steps"]
+    return [
+        (row["step"], row["us"]) for row in rows if (row["part"], row["shape"]) == (part, shape)
+    ]
+
+
+def variants_of_the_inverse():
+    """The table of the log: variant of the inverse -> {number of warps: microseconds}."""
+    lines = LOG.read_text().splitlines()
+    begin = next(n for n, line in enumerate(lines) if line.startswith("| variant |"))
+    table = []
+    for line in lines[begin:]:
+        if not line.startswith("|"):
+            break
+        table.append([cell.strip() for cell in line.strip("|").split("|")])
+    header, _, *rows = table
+    return {
+        name: {warps: float(us) for warps, us in zip(header[1:], times, strict=True) if us}
+        for name, *times in rows
+    }
+
+
+OPERANDS = ("the state that is read", "scores", "residual", "UT transform", "delta, for outputs",
+            "delta, for the state", "outputs")  # fmt: skip
+
+
+def rounded_scan(rounding, C=64, T=256, d=64, seed=0):
+    """Outputs of the kernel's lines, with `rounding[name]` applied to the operands it names."""
+    inputs = [torch.from_numpy(x) for x in hard_inputs(T=T, d_k=d, d_v=d, seed=seed)]
+    q, k, v = (x.to(torch.bfloat16).double() for x in inputs[:3])
+    g, beta, S = inputs[3:]
+    beta = beta / 2
+
+    def operand(name, x):
+        return x.to(rounding[name]).double() if name in rounding else x
+
+    outputs = []
+    for start in range(0, T, C):
+        at = slice(start, start + C)
+        gamma, Gamma = decay(g[at])
+        UT = wy.solve(wy.interaction(k[at], beta[at], Gamma), torch.diag(beta[at]))
+        S_in = operand("the state that is read", S)
+        scores = operand("scores", Gamma.T * (k[at] @ q[at].T))
+        residual = operand("residual", v[at].T - gamma * (S_in @ k[at].T))
+        delta = residual @ operand("UT transform", UT).T
+        o = gamma * (S_in @ q[at].T) + operand("delta, for outputs", delta) @ scores
+        outputs.append(operand("outputs", o).T)
+        S = gamma[-1] * S + operand("delta, for the state", Gamma[-1] * delta) @ k[at]
+    return torch.cat(outputs)
+
+
+@cache
+def operand_errors():
+    """dtype -> operand -> relative error of the outputs, that operand alone rounded."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # on matrices of this size threads only wait for each other
+    try:
+        exact = rounded_scan({})
+        return {
+            str(dtype).removeprefix("torch."): {
+                name: relative_error(rounded_scan({name: dtype}), exact) for name in OPERANDS
+            }
+            for dtype in (torch.bfloat16, torch.float16)
+        }
+    finally:
+        torch.set_num_threads(threads)
+
+
+def squared_sum(errors):
+    """The root of the sum of squares: what independent roundings add up to."""
+    return float(np.sqrt(sum(error**2 for error in errors)))

@@ -1,0 +1,194 @@
+"""The figures of chapter 15: drawn, right, and one with the kernels' source."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+pytest.importorskip("triton")
+
+from gdn_ref import wy  # noqa: E402
+from gdn_ref.chunking import decay  # noqa: E402
+from gdn_ref.figures import ch15, ch15_lines, ch15_measure, ch15_source, ch15_widget  # noqa: E402
+from gdn_ref.figures import ch15_stages as stages  # noqa: E402
+from gdn_ref.kernels import ut_transform, ut_transform_16bit  # noqa: E402
+from gdn_ref.proofs import ch15_algebra, ch15_layout  # noqa: E402
+from gdn_ref.proofs.data import hard_inputs, relative_error  # noqa: E402
+
+CHAPTER = Path(__file__).parents[1] / "chapters" / "15_forward_kernel.ipynb"
+STATIC = {
+    "programs_and_tiles": 1,
+    "two_launches": 1,
+    "left_operands": 1,
+    "precision_of_operands": 1,
+    "thread_layout": 4,
+    "waterfall": 3,
+    "more_warps_and_fewer_registers": 1,
+}
+
+
+def prose():
+    cells = json.loads(CHAPTER.read_text())["cells"]
+    return "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+
+
+def texts(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_each_figure_is_drawn(name):
+    fig = getattr(ch15, name)()
+    assert isinstance(fig, Figure)
+    assert len(fig.axes) == STATIC[name]
+    assert all(axes.has_data() or axes.patches for axes in fig.axes)
+
+
+class TestEquationLines:
+    def test_the_figure_holds_the_kernels_as_they_are(self):
+        """If this fails: `python -m gdn_ref.figures.ch15_lines`."""
+        block = ch15_lines.BLOCK.search(ch15_lines.FIGURE.read_text())
+        assert block[0] == ch15_lines.script()
+
+    def test_a_changed_kernel_changes_the_data(self, monkeypatch):
+        before = ch15_lines.script()
+        changed = {file: ch15_source.lines_of(file) for file in ch15_lines.FILES}
+        changed["chunk_scan.py"] = [
+            line.replace("gamma * tl.dot(S_in, tl.trans(k)", "gamma * tl.dot(S_in, tl.trans(q)")
+            for line in changed["chunk_scan.py"]
+        ]
+        monkeypatch.setattr(ch15_lines, "lines_of", changed.__getitem__)
+        assert ch15_lines.script() != before
+
+    def test_a_line_that_is_gone_is_an_error(self):
+        with pytest.raises(ValueError, match="no line of chunk_scan.py"):
+            ch15_source.line_with("chunk_scan.py", "tl.there_is_no_such_function")
+
+    def test_every_equation_has_lines_and_no_line_two(self):
+        lines = ch15_lines.lit_lines()
+        assert {entry["eq"] for entry in lines} == set(ch15_lines.EQUATIONS)
+        places = [(entry["file"], entry["line"]) for entry in lines]
+        assert len(set(places)) == len(places) == len(ch15_lines.LINES)
+
+    def test_each_line_is_found_by_words_that_no_other_line_has(self):
+        for file, words, *_ in ch15_lines.LINES:
+            found = [line for line in ch15_source.lines_of(file) if words in line]
+            # the portable scan calls its chunk twice: for full chunks, and for the last
+            assert len(found) == 1 or words == "k = load_tile(k_ptr", (file, words)
+
+    def test_the_takeaway_counts_them(self):
+        lit, all_lines = map(int, re.search(r"(\d+) of their (\d+) lines", prose()).groups())
+        assert lit == len(ch15_lines.LINES)
+        assert all_lines == sum(len(ch15_source.lines_of(file)) for file in ch15_lines.FILES)
+        assert len(ch15_lines.EQUATIONS) == 12
+
+    def test_the_widget_follows_its_menus(self):
+        menus, words, source = ch15_widget.equation_lines_widget().children
+        equation, line = menus.children
+        before = source.value
+        equation.value = "delta"
+        assert source.value != before
+        assert "4 lines" in words.value
+        line.value = 0
+        assert equation.value == "slot"
+        assert words.value.startswith("Which tokens are mine?")
+        equation.value = "state"
+        assert line.value is None
+
+
+def test_a_piece_is_cut_out_of_the_source():
+    piece = ch15_source.piece("chunk_scan.py", "S_in = S.to(dtype)", "delta = tl.dot")
+    assert piece.startswith("# chunk_scan.py, lines ")
+    assert [line.split(" = ")[0] for line in piece.splitlines()[1:]] == [
+        "S_in", "read", "residual", "delta",
+    ]  # fmt: skip
+
+
+def test_the_checked_constants_are_the_kernels():
+    layout = ut_transform_16bit.SOLVED.value
+    assert [tuple(base) for base in layout.reg_bases] == list(ch15_layout.REGISTER_BASES)
+    assert [tuple(base) for base in layout.lane_bases] == list(ch15_layout.LANE_BASES)
+    assert ut_transform.RESET.value == -160
+
+
+def test_the_checked_lines_bear_the_names_of_the_kernel():
+    source = "\n".join(ch15_source.lines_of("chunk_scan.py"))
+    q, k, v, g, beta, S = hard_inputs(T=8)
+    for name in ch15_algebra.transposed(S, q, k, v, g, beta):
+        assert re.search(rf"^    {name} = ", source, re.M), name
+
+
+class TestStages:
+    pytestmark = pytest.mark.interpreter
+
+    def test_they_say_what_the_reference_says(self):
+        _, k, _, g, beta, _ = (torch.from_numpy(x) for x in hard_inputs(T=32, d_k=20))
+        A = wy.interaction(k, beta, decay(g)[1])
+        eye = torch.eye(16, dtype=A.dtype)
+        blocks = torch.stack([A[:16, :16], A[16:, 16:]])
+        X = stages.solve_rows_of(blocks)
+        assert relative_error(X, torch.linalg.inv(eye + blocks)) < 1e-6
+        joined = stages.join_pairs_of(X, A[None, 16:, :16])[0]
+        assert relative_error(joined, wy.solve(A, torch.eye(32, dtype=A.dtype))) < 1e-6
+        found = stages.overlap_of(k, late=16, early=0, n=16)
+        assert relative_error(found, k[16:] @ k[:16].T) < 1e-6
+
+    def test_tiles_that_are_not_all_there(self):
+        _, k, _, g, beta, _ = (torch.from_numpy(x) for x in hard_inputs(T=20, d_k=20))
+        _, UT = stages.transform(k, g, beta, C=32)
+        right = wy.solve(wy.interaction(k, beta, decay(g)[1]), torch.diag(beta))
+        assert relative_error(UT[:, :20], right) < 1e-6
+        assert not UT[:, 20:].any()
+
+    def test_the_slots_of_the_figure_are_the_kernels(self):
+        slots = stages.bounds([0, 20, 32, 58], C=16)
+        drawn = [
+            text for text in texts(ch15.two_launches().axes[0]) if re.match(r"\d+ tokens", text)
+        ]
+        counts = [f"{min(end - start, 16)} tokens" for start, end in slots if start < end]
+        assert sorted(drawn) == sorted(counts)
+
+
+class TestRecords:
+    def test_bars_are_as_long_as_the_record_says(self):
+        for axes, part in zip(ch15.waterfall().axes, ("scan", "transform", "call"), strict=True):
+            shape = "B1 T32768 H2/8 D128" if part == "call" else "B1 T32768 H16/32 D128"
+            times = [us for _, us in ch15_measure.steps(part, shape)]
+            assert len(times) == 4
+            assert times == sorted(times, reverse=True)
+            np.testing.assert_allclose([bar.get_width() for bar in axes.patches], times)
+
+    def test_the_log_has_the_variants_that_failed(self):
+        variants = ch15_measure.variants_of_the_inverse()
+        shipped = next(times for name, times in variants.items() if "shipped" in name)
+        limited = next(times for name, times in variants.items() if "168 registers" in name)
+        assert shipped["1 warp"] < shipped["2 warps"] < shipped["4 warps"]
+        assert limited["1 warp"] > shipped["1 warp"]
+
+    def test_no_measured_time_is_typed(self):
+        times = {f"{row['us']:g}" for row in ch15_measure.record()["steps"]}
+        times |= {
+            f"{us:g}" for t in ch15_measure.variants_of_the_inverse().values() for us in t.values()
+        }
+        typed = set(re.findall(r"\d+(?:\.\d+)?", prose().replace(",", "")))
+        assert not {time for time in times if float(time) > 100} & typed
+
+
+def test_rounding_one_factor_costs_what_its_bits_say():
+    errors = ch15_measure.operand_errors()
+    for name in ch15_measure.OPERANDS:
+        ratio = errors["bfloat16"][name] / errors["float16"][name]
+        assert 6 < ratio < 10, name  # three bits
+    assert ch15_measure.squared_sum([3, 4]) == 5
+
+
+@pytest.mark.parametrize("lane", [0, 5, 31])
+def test_a_thread_holds_two_whole_columns_of_one_block(lane):
+    places = {ch15_layout.held(register, lane) for register in range(32)}
+    assert len(places) == 32
+    assert {block for _, block, _ in places} == {lane % 4}
+    assert {column for *_, column in places} == {2 * (lane // 4), 2 * (lane // 4) + 1}
