@@ -4,8 +4,8 @@ import ast
 import contextlib
 import importlib
 import io
-import linecache
 import json
+import linecache
 import pkgutil
 import re
 from itertools import chain
