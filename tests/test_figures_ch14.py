@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from gdn_ref.figures import ch14, ch14_model, ch14_records
 from gdn_ref.figures.ch14_model import Shape, shape
-from gdn_ref.kernels import forward
 from gdn_ref.proofs import ch14_segments
 from gdn_ref.proofs.ch14_kernels import DESIGNS, heads, run
 
@@ -34,6 +33,7 @@ def test_each_figure_is_drawn(name):
     assert all(axes.has_data() or axes.patches for axes in fig.axes)
 
 
+@pytest.mark.interpreter
 @pytest.mark.parametrize(
     ("size", "C"),
     [((64, 1, 2, 16, 64), 16), ((128, 2, 4, 32, 128), 16), ((128, 1, 2, 64, 64), 64),
@@ -41,8 +41,6 @@ def test_each_figure_is_drawn(name):
 )  # fmt: skip
 def test_the_kernels_move_and_compute_what_the_formulas_say(size, C):
     """The Triton kernels in the interpreter, on the CPU."""
-    if not forward.triton.knobs.runtime.interpret:
-        pytest.skip("TRITON_INTERPRET is not set")
     from gdn_ref.figures.ch14_interpreted import count
 
     x = Shape((size[0],), *size[1:])
