@@ -1,0 +1,200 @@
+"""Chapter 12: the gradients of a chunk, row by row for every size, and at real size exactly.
+
+By algebra: token r's gradients, with the r tokens before it and the m tokens after it stacked and
+never expanded. Modulo 2^61 - 1: every gradient of two chunks, entry by entry, against the token
+loop walked backwards, which `ch12_token` proves. Both are polynomials of degree at most
+8 * 128 + 8 in the inputs, so a wrong form passes with probability at most 1032 / p.
+"""
+
+import numpy as np
+from sympy import DiagMatrix, MatrixSymbol, Trace, symbols
+
+from .ch12_form import (
+    BACKWARD,
+    along,
+    backward,
+    float64_loss,
+    loop,
+    modular_loss,
+    outer,
+    reversed_loop,
+    rows,
+    small_tokens,
+    solve_transposed,
+)
+from .ch12_mutants import NAMES, gradients
+from .ch12_token import do, inputs
+from .data import relative_error
+from .registry import verifies
+from .symbols import D, E, I_r, K, S, alpha, beta, d_k, d_v, gamma, k, q, r, v
+from .token_forms import REAL_SIZE, float64_tokens, modular_tokens, solve, strict
+
+m = symbols("m", integer=True, positive=True)  # tokens after token r
+K_, Q_ = MatrixSymbol("K_later", m, d_k), MatrixSymbol("Q_later", m, d_k)
+Z_, dO_ = MatrixSymbol("Z_later", m, d_v), MatrixSymbol("dO_later", m, d_v)
+B_ = DiagMatrix(MatrixSymbol("beta_later", m, 1))
+D_ = DiagMatrix(MatrixSymbol("Gamma_later", m, 1))  # decay from token r to each later one
+to_end = symbols("Gamma_C")  # decay from token r to the end of the chunk
+dS = MatrixSymbol("dS", d_v, d_k)  # gradient of the state after the chunk
+z = MatrixSymbol("z", d_v, 1)
+
+LATER = to_end * dS + dO_.T * D_ * Q_ - Z_.T * B_ * D_ * K_  # dS_r (eq-grad-unrolled)
+LAMBDA = LATER + do * q.T
+FADED = gamma * S + E.T * D * K  # alpha S_{r-1}: the state that token r reads
+delta = beta * (v - FADED * k)
+
+
+def forms(**changes):
+    return {name.replace("_", " "): {"form": BACKWARD | change} for name, change in changes.items()}
+
+
+def package(*names):
+    """Mutants of `gdn_ref.backward` for `the_package`."""
+    return {name: {"mistake": name} for name in names}
+
+
+def at_real_size(form, *names):
+    """Gradients of two chunks less those of the reversed loop."""
+    tokens = modular_tokens()
+    loss = modular_loss(tokens)
+    done, right = backward(tokens, loss, form), reversed_loop(tokens, loss)
+    return [(done[0].dS if n == "dS" else along(done, n)) - right[n] for n in names]
+
+
+def the_package(mistake, *names):
+    """Relative errors of `gdn_ref.backward.gradients` against the reversed loop, in float64."""
+    tokens, loss = float64_tokens(), float64_loss()
+    right = reversed_loop(tokens, loss)
+    found = gradients(mistake, *inputs(), loss.dO, loss.dS, tokens.chunk_size)
+    found = dict(zip(NAMES, found, strict=True))
+    keys = {"q": "dQ", "k": "dK", "v": "dV", "g": "dg", "beta": "dbeta", "S": "dS"}
+    return max(relative_error(found[n], right[keys[n]]) for n in names)
+
+
+@verifies(
+    "eq-grad-unrolled",
+    method="algebra",
+    covers="every number of tokens, d_k, d_v",
+    mutants={
+        "own output undecayed": {"own": do * q.T - alpha * beta * z * k.T},
+        "sign of the correction": {"own": alpha * (do * q.T + beta * z * k.T)},
+        "z without beta": {"own": alpha * (do * q.T - z * k.T)},
+    },
+)
+def one_token_further_back(own=alpha * (do * q.T - beta * z * k.T)):
+    """Base: nothing later, dS_C = dS'. Step: dS_{r-1} = alpha (dS_r + do q^T - beta z k^T).
+
+    Every decay in the sum takes a factor alpha, and token r joins the later tokens.
+    """
+    grown = alpha * to_end * dS + dO_.T * (alpha * D_) * Q_ - Z_.T * B_ * (alpha * D_) * K_
+    return alpha * (LAMBDA - beta * z * k.T) - (grown + own)
+
+
+def unrolled(x, row):
+    """dS_r by eq-grad-unrolled."""
+    later, decays = slice(row + 1, None), x.Gamma[row + 1 :, row]
+    return (
+        x.dS_next * x.Gamma[-1][row]
+        + rows(decays, x.dO[later]).T @ x.Q[later]
+        - rows(decays, x.dV[later]).T @ x.K[later]
+    )
+
+
+@verifies(
+    "eq-grad-unrolled",
+    method="modular",
+    covers="every token of two chunks, C=8, d_k=6, d_v=5",
+    mutants={
+        "from the token itself on": {"shift": 0},
+        "Gamma transposed": {"form": BACKWARD | {"Gamma": lambda x: x.Gamma_right.T}},
+        "Z without beta": {"form": BACKWARD | {"dV": lambda x: x.Z}},
+    },
+)
+def every_state_between(form=BACKWARD, shift=1):
+    """The sum of eq-grad-unrolled against dS_r of the reversed loop."""
+    tokens = small_tokens()
+    loss = modular_loss(tokens)
+    form = {"Gamma_right": BACKWARD["Gamma"]} | form
+    seen, residuals = loop(tokens, loss), []
+    for number, x in enumerate(backward(tokens, loss, form)):
+        for row in range(len(x.alpha)):
+            found = unrolled(x, row)
+            if not shift:
+                found = found + outer(x.dO[row], x.Q[row])
+            residuals.append(found - seen[number * len(x.alpha) + row].dS)
+    return residuals
+
+
+@verifies(
+    "eq-grad-solve",
+    method="algebra",
+    covers="every number of tokens, d_k, d_v",
+    mutants={
+        "sign of A": {"column": -k.T * K_.T * D_ * B_},
+        "A without beta": {"column": k.T * K_.T * D_},
+        "own output left out": {"right": k.T * (LATER + Z_.T * B_ * D_ * K_).T},
+        "the next state left out": {"right": k.T * (q * do.T + Q_.T * D_ * dO_)},
+    },
+)
+def one_more_row(
+    column=k.T * K_.T * D_ * B_,
+    right=k.T * (q * do.T + Q_.T * D_ * dO_ + to_end * dS.T),
+):
+    """z = Lambda k, transposed, is row r of dE less row r of A~^T times the rows of Z below."""
+    return (LAMBDA * k).T - (right - column * Z_)
+
+
+WRONG_SOLVES = {
+    "not_transposed": {"Z": lambda x: solve(x.A_gated, x.dE)},
+    "no_solve": {"Z": lambda x: x.dE},
+    "ungated": {"Z": lambda x: solve_transposed(x.A, x.dE)},
+    "scores_not_transposed": {"dE": lambda x: x.scores @ x.dO + rows(x.to_end, x.K @ x.dS_next.T)},
+    "undecayed_to_the_end": {"dE": lambda x: x.scores.T @ x.dO + x.K @ x.dS_next.T},
+    "strict_scores": {"scores": lambda x: strict(x.Gamma * (x.Q @ x.K.T))},
+}
+
+
+@verifies("eq-grad-solve", method="modular", covers=REAL_SIZE, mutants=forms(**WRONG_SOLVES))
+def rows_are_answers(form=BACKWARD):
+    """Row r of Z against Lambda_r k_r of the reversed loop."""
+    return at_real_size(form, "Z")
+
+
+A, R, dE = MatrixSymbol("A", r, r), MatrixSymbol("R", r, d_v), MatrixSymbol("dE", r, d_v)
+INVERSE = (I_r + A).I
+
+
+@verifies(
+    "eq-grad-matrix",
+    method="algebra",
+    covers="every C, d_v",
+    mutants={
+        "sign": {"dA": INVERSE.T * dE * (INVERSE * R).T},
+        "right side in place of E": {"dA": -INVERSE.T * dE * R.T},
+        "dE in place of Z": {"dA": -dE * (INVERSE * R).T},
+        "not transposed": {"dA": -(INVERSE * R) * (INVERSE.T * dE).T},
+    },
+)
+def gradient_of_the_matrix(dA=-INVERSE.T * dE * (INVERSE * R).T):
+    """<dE, (I + A)^-1 R> by A, against -Z E^T, and by R, against Z."""
+    loss = Trace(dE.T * INVERSE * R)
+    return [loss.diff(A) - dA, loss.diff(R) - INVERSE.T * dE]
+
+
+@verifies(
+    "eq-grad-matrix",
+    method="modular",
+    covers="C=64, d_k=128, d_v=96",
+    mutants={
+        "one inverse": {"right": lambda T, dT: strict(-(T.T @ dT))},
+        "not transposed": {"right": lambda T, dT: strict(-(T @ dT @ T))},
+        "above the diagonal": {"right": lambda T, dT: strict((-(T.T @ dT @ T.T)).T)},
+    },
+)
+def through_the_inverse(right=lambda T, dT: strict(-(T.T @ dT @ T.T))):
+    """-tril(Z E^T) against the way through the inverse, -tril(T^T dT T^T), dT = dE R^T."""
+    tokens = modular_tokens()
+    x = backward(tokens, modular_loss(tokens))[-1]
+    inverse = solve(x.A_gated, x.A_gated * 0 + np.eye(len(x.alpha), dtype=np.int64))
+    dT = x.dE @ rows(x.beta, x.V - x.read).T
+    return strict(-(x.Z @ x.E.T)) - right(inverse, dT)

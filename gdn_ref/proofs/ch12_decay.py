@@ -1,0 +1,158 @@
+"""Chapter 12: the gradient of a log-decay, by dot products and by the pairs around it."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from .ch12_chunk import at_real_size, forms, package, the_package
+from .ch12_form import BACKWARD, Loss, from_here_on, loop, row_sums, rows, total
+from .registry import verifies
+from .token_forms import REAL_SIZE, ones_below, polynomial_tokens, strict
+
+CROSSING = BACKWARD | {  # dg of eq-grad-crossing: each product counts where its decay lies
+    "J": lambda x: x.scores * (x.dO @ x.E.T) - x.A_gated * (x.Z @ x.E.T),
+    "a": lambda x: row_sums(x.dO * rows(x.gamma, x.Q @ x.S.T) - x.dV * x.read),
+    "b": lambda x: row_sums(rows(x.to_end, x.E @ x.dS_next) * x.K),
+    "old": lambda x: total(x.S * x.gamma[-1] * x.dS_next),
+    "dg": lambda x: (
+        row_sums(ones_below(len(x.a), 0).T @ x.J * ones_below(len(x.a), -1))
+        + from_here_on(x.a)
+        + ones_below(len(x.b), -1) @ x.b
+        + x.old
+    ),
+}
+
+
+def crossing(**changes):
+    return {name.replace("_", " "): {"form": CROSSING | change} for name, change in changes.items()}
+
+
+@verifies(
+    "eq-grad-decay",
+    method="polynomial",
+    covers="one token, d_k=3, d_v=2, every entry a symbol",
+    mutants={
+        "reading and read exchanged": {"sign": (1, -1, 1)},
+        "the query left out": {"sign": (0, 1, -1)},
+        "the key as reader alone": {"sign": (1, 1, 0)},
+    },
+)
+def one_step_of_the_sum(sign=(1, 1, -1)):
+    """<S_{t-1}, dS_{t-1}> - <S_t, dS_t> is <q, dq> + <k, dk_reading> - <k, dk_read>."""
+    letters = polynomial_tokens(4, 3, 2)
+    names = ("Q", "K", "V", "alpha", "beta")
+    token = replace(letters, chunk_size=1, **{n: getattr(letters, n)[:1] for n in names})
+    # the other letters make a gradient: any 2 x 3 matrix is a sum of two outer products
+    (x,) = loop(token, Loss(letters.V[3:], letters.V[1:3].T @ letters.K[1:3]))
+    products = (x.q * x.dq, x.k * x.dk_reading, x.k * x.dk_read)
+    terms = [total(product[None, :]) for product in products]
+    change = total(x.S * x.dS_before) - total(x.after * x.dS)
+    return change - sum(s * term for s, term in zip(sign, terms, strict=True))
+
+
+@verifies(
+    "eq-grad-decay",
+    method="modular",
+    covers=REAL_SIZE,
+    mutants=forms(
+        reading_and_read_exchanged={
+            "dc": lambda x: row_sums(x.Q * x.dQ + x.K * (x.dK_read - x.dK_reading))
+        },
+        queries_left_out={"dc": lambda x: row_sums(x.K * (x.dK_reading - x.dK_read))},
+        last_state_left_out={"dg": lambda x: from_here_on(x.dc)},
+        only_the_old_state={
+            "at_the_end": lambda x: total(x.S * x.gamma[-1] * x.dS_next),
+        },
+        summed_forwards={"dg": lambda x: ones_below(len(x.dc), 0) @ x.dc + x.at_the_end},
+        not_summed={"dg": lambda x: x.dc + x.at_the_end},
+    ),
+)
+def decays(form=BACKWARD):
+    """dg of every token, against <S_{t-1}, dS_{t-1}> of the reversed loop."""
+    return at_real_size(form, "dg")
+
+
+@verifies(
+    "eq-grad-decay",
+    method="modular",
+    covers="both diagonals wrong; " + REAL_SIZE,
+    mutants={
+        "X strict in dQ alone": {"change": {"dQ": lambda x: strict_dQ(x)}},
+        "N inclusive in reading alone": {
+            "change": {"dK_reading": lambda x: x.N @ x.K - rows(x.gamma, x.dV @ x.S) + whole_N(x)}
+        },
+    },
+)
+def diagonals_cancel(change=None):
+    """With X strict and N inclusive, both wrong, dg is still right."""
+    wrong = {
+        "X": lambda x: strict(BACKWARD["X"](x)),
+        "N": lambda x: -rows(x.beta, x.Gamma * (x.Z @ x.E.T)),
+    }
+    return at_real_size(BACKWARD | (wrong if change is None else change), "dg")
+
+
+def strict_dQ(x):
+    return rows(x.gamma, x.dO @ x.S) + strict(x.X) @ x.K
+
+
+def whole_N(x):
+    return -rows(x.beta * row_sums(x.Z * x.E), x.K)
+
+
+@verifies(
+    "eq-grad-decay",
+    method="float64",
+    covers="gdn_ref.backward, chunks of 16",
+    mutants=package(
+        "the last state left out of dg", "reading and read exchanged", "cumulated forwards"
+    ),
+)
+def decays_of_the_package(mistake=None):
+    """dg of the package against the reversed loop."""
+    return the_package(mistake, "g")
+
+
+@verifies(
+    "eq-grad-crossing",
+    method="modular",
+    covers=REAL_SIZE,
+    mutants=crossing(
+        pairs_that_begin_here={
+            "dg": lambda x: (
+                row_sums(ones_below(len(x.a), 0).T @ x.J * ones_below(len(x.a), 0))
+                + from_here_on(x.a)
+                + ones_below(len(x.b), -1) @ x.b
+                + x.old
+            )
+        },
+        sign_of_the_overlaps={"J": lambda x: x.scores * (x.dO @ x.E.T) + x.A_gated * (x.Z @ x.E.T)},
+        old_state_left_out={"old": lambda x: x.old_without * 0, "old_without": lambda x: x.a[:1]},
+        next_state_left_out={"b": lambda x: x.a * 0},
+        queries_alone={"a": lambda x: row_sums(x.dO * rows(x.gamma, x.Q @ x.S.T))},
+    ),
+)
+def pairs(form=CROSSING):
+    """dg of every token, from the products whose decay contains it."""
+    return at_real_size(form, "dg")
+
+
+@verifies(
+    "eq-grad-crossing",
+    method="polynomial",
+    covers="C to 9, every pair and every decay",
+    mutants={
+        "including the key's own decay": {"begin": 0},
+        "up to the reader, exclusive": {"end": -1},
+    },
+)
+def where_a_decay_lies(begin=-1, end=0):
+    """log Gamma_si contains g_r if and only if i < r <= s: the rectangle of ones."""
+    residuals = []
+    for C in range(1, 10):
+        s, i, r = np.indices((C, C, C))
+        lies = ((i < r) & (r <= s)).astype(int)
+        left, right = ones_below(C, begin), ones_below(C, end)
+        rectangle = np.einsum("sr,ri->sir", right, left)
+        residuals.append(lies - rectangle)
+    return residuals

@@ -1,0 +1,227 @@
+"""Chapter 12: the gradients of what a chunk receives, its queries, keys, values, strengths, state.
+
+The methods are those of `ch12_chunk`.
+"""
+
+from functools import cache
+
+from sympy import MatrixSymbol, Trace
+
+from .ch12_chunk import (
+    B_,
+    D_,
+    FADED,
+    INVERSE,
+    K_,
+    LAMBDA,
+    LATER,
+    Q_,
+    Z_,
+    at_real_size,
+    delta,
+    dO_,
+    dS,
+    forms,
+    package,
+    the_package,
+    to_end,
+    z,
+)
+from .ch12_form import BACKWARD, rows
+from .ch12_token import do
+from .registry import verifies
+from .symbols import D, E, K, S, V, beta, d_k, d_v, gamma, k, q, r, v
+from .token_forms import REAL_SIZE, strict
+
+e = MatrixSymbol("delta", d_v, 1)  # the token's correction
+
+
+@verifies(
+    "eq-grad-query",
+    method="algebra",
+    covers="every number of tokens, d_k, d_v",
+    mutants={
+        "undecayed read": {"dq": S.T * do + K.T * D * E * do},
+        "the state alone": {"dq": gamma * S.T * do},
+        "sign": {"dq": gamma * S.T * do - K.T * D * E * do},
+    },
+)
+def row_of_dQ(dq=gamma * S.T * do + K.T * D * E * do):
+    """S_r^T do, with S_r = gamma S + sum Gamma_ri e_i k_i^T up to and with token r."""
+    return FADED.T * do - dq
+
+
+@verifies(
+    "eq-grad-query",
+    method="modular",
+    covers=REAL_SIZE,
+    mutants=forms(
+        strict_X={"X": lambda x: strict(x.Gamma * (x.dO @ x.E.T))},
+        undecayed_read={"dQ": lambda x: x.dO @ x.S + x.X @ x.K},
+        transposed_X={"dQ": lambda x: rows(x.gamma, x.dO @ x.S) + x.X.T @ x.K},
+        V_for_E={"X": lambda x: x.Gamma * (x.dO @ x.V.T)},
+        no_write_strength={"dV": lambda x: x.Z},
+    ),
+)
+def queries_and_values(form=BACKWARD):
+    """dQ and dV of every token."""
+    return at_real_size(form, "dQ", "dV")
+
+
+@verifies(
+    "eq-grad-key",
+    method="algebra",
+    covers="every number of tokens before and after, d_k, d_v",
+    mutants={
+        "own query left out": {"read": LATER.T * e},
+        "not read by later keys": {"read": (LAMBDA + Z_.T * B_ * D_ * K_).T * e},
+        "the old state not read": {"reading": -beta * K.T * D * E * z},
+        "earlier keys not read": {"reading": -beta * gamma * S.T * z},
+        "reads without beta": {"reading": -(gamma * S.T * z + K.T * D * E * z)},
+    },
+)
+def two_roles(
+    reading=-beta * gamma * S.T * z - beta * K.T * D * E * z,
+    read=to_end * dS.T * e + Q_.T * D_ * dO_ * e + q * do.T * e - K_.T * D_ * B_ * Z_ * e,
+):
+    """dk = Lambda^T delta - beta (alpha S_{r-1})^T z, with both states written out."""
+    return [LAMBDA.T * e - read, -beta * FADED.T * z - reading]
+
+
+WRONG_KEYS = {
+    "strict_X": {"X": lambda x: strict(x.Gamma * (x.dO @ x.E.T))},
+    "inclusive_N": {"N": lambda x: -rows(x.beta, x.Gamma * (x.Z @ x.E.T))},
+    "sign_of_N": {"N": lambda x: strict(rows(x.beta, x.Gamma * (x.Z @ x.E.T)))},
+    "N_without_beta": {"N": lambda x: -strict(x.Gamma * (x.Z @ x.E.T))},
+    "reading_only": {"dK": lambda x: x.dK_reading},
+    "undecayed_read": {"dK_reading": lambda x: x.N @ x.K - x.dV @ x.S},
+    "next_state_left_out": {"dK_read": lambda x: x.N.T @ x.K + x.X.T @ x.Q},
+}
+
+
+@verifies("eq-grad-key", method="modular", covers=REAL_SIZE, mutants=forms(**WRONG_KEYS))
+def keys(form=BACKWARD):
+    """dK of every token."""
+    return at_real_size(form, "dK")
+
+
+@verifies(
+    "eq-grad-key",
+    method="float64",
+    covers="gdn_ref.backward, queries, keys and values, chunks of 16",
+    mutants=package(
+        "scores' gradient strict",
+        "overlap's gradient inclusive",
+        "undecayed read of the keys",
+        "no write strength on dv",
+    ),
+)
+def vectors_of_the_package(mistake=None):
+    """dq, dk, dv of the package against the reversed loop."""
+    return the_package(mistake, "q", "k", "v")
+
+
+@verifies(
+    "eq-grad-beta",
+    method="algebra",
+    covers="every number of tokens, d_k, d_v",
+    mutants={
+        "the old state alone": {"missing": v - gamma * S * k},
+        "undecayed": {"missing": v - S * k - E.T * D * K * k},
+        "the value alone": {"missing": v},
+    },
+)
+def what_was_missing(missing=v - gamma * S * k - E.T * D * K * k):
+    """delta_r = beta missing_r, and missing_r holds no beta_r: the derivative is z^T missing."""
+    return (z.T * delta - beta * z.T * missing).expand()
+
+
+@verifies(
+    "eq-grad-beta",
+    method="modular",
+    covers=REAL_SIZE,
+    mutants=forms(
+        earlier_writes_left_out={"missing": lambda x: x.V - x.read},
+        delta_for_what_was_missing={"missing": lambda x: x.E},
+        inclusive={"missing": lambda x: x.V - x.read - x.overlap @ x.E},
+    ),
+)
+def strengths(form=BACKWARD):
+    """dbeta of every token."""
+    return at_real_size(form, "dbeta")
+
+
+@verifies(
+    "eq-grad-beta",
+    method="float64",
+    covers="gdn_ref.backward, chunks of 16",
+    mutants=package("beta through delta alone", "solve not transposed"),
+)
+def strengths_of_the_package(mistake=None):
+    """dbeta of the package against the reversed loop."""
+    return the_package(mistake, "beta")
+
+
+P, Dg, De, B = (MatrixSymbol(n, r, r) for n in ("P", "D_gamma", "D_end", "B"))
+Q, dO = MatrixSymbol("Q", r, d_k), MatrixSymbol("dO", r, d_v)
+
+
+@cache
+def derivative_by_the_state():
+    solved = INVERSE * B * (V - Dg * K * S.T)
+    by_outputs = Trace(dO.T * (Dg * Q * S.T + P * solved)).diff(S)
+    by_state = Trace(dS.T * (gamma * S + solved.T * De * K)).diff(S)
+    return by_outputs + by_state
+
+
+@verifies(
+    "eq-grad-state",
+    method="algebra",
+    covers="every C, d_k, d_v",
+    mutants={
+        "undecayed": {"carried": dS},
+        "outputs left out": {"outputs": 0 * dS},
+        "outputs undecayed": {"outputs": dO.T * Q},
+        "corrections added": {"sign": -1},
+    },
+)
+def the_chunk_differentiated(carried=gamma * dS, outputs=dO.T * Dg * Q, sign=1):
+    """sympy differentiates <dO, O> + <dS', S'> of the whole chunk by S, E written as a solve.
+
+    B, Dg and De are symmetric.
+    """
+    Z = INVERSE.T * (P.T * dO + De * K * dS.T)
+    claim = carried + outputs - sign * Z.T * B * Dg * K
+    return (derivative_by_the_state() - claim).doit().subs({X.T: X for X in (B, Dg, De)})
+
+
+@verifies(
+    "eq-grad-state",
+    method="modular",
+    covers=REAL_SIZE,
+    mutants=forms(
+        undecayed={
+            "dS": lambda x: x.dS_next + rows(x.gamma, x.dO).T @ x.Q - rows(x.gamma, x.dV).T @ x.K
+        },
+        corrections_left_out={
+            "dS": lambda x: x.dS_next * x.gamma[-1] + rows(x.gamma, x.dO).T @ x.Q
+        },
+        corrections_undecayed={
+            "dS": lambda x: x.dS_next * x.gamma[-1] + rows(x.gamma, x.dO).T @ x.Q - x.dV.T @ x.K
+        },
+    ),
+)
+def first_state(form=BACKWARD):
+    """dS back through both chunks."""
+    return at_real_size(form, "dS")
+
+
+@verifies(
+    "eq-grad-state",
+    method="float64",
+    covers="gdn_ref.backward, chunks of 16",
+    mutants=package("undecayed dS", "undecayed outputs in dS", "undecayed corrections in dS"),
+)
+def first_state_of_the_package(mistake=None):
+    """dS of the package against the reversed loop."""
+    return the_package(mistake, "S")
