@@ -117,6 +117,13 @@ def test_fla_refuses_the_second_switch_without_the_first(fla):
         fla.chunk_gated_delta_rule(q, k, v, g=g, beta=beta, allow_neg_eigval=True)
 
 
+def test_fla_shares_key_heads_in_its_kernels_and_not_in_its_plain_loop(fla, naive):
+    assert "HV" in inspect.getsource(inspect.unwrap(fla.chunk_gated_delta_rule))
+    q, k, v, g, beta, _ = inputs(heads=4)
+    with pytest.raises(RuntimeError):
+        naive.naive_recurrent_gated_delta_rule(q[:, :, :2], k[:, :, :2], v, beta, g)
+
+
 def test_fla_default_scale_of_the_kernels(fla):
     source = inspect.getsource(inspect.unwrap(fla.chunk_gated_delta_rule))
     assert "scale = k.shape[-1] ** -0.5" in source
@@ -229,6 +236,8 @@ def test_flashinfer_prefill(flashinfer):
     page = " ".join(ast.get_docstring(prefill).split())
     assert "Forget gate (alpha)" in page and "Defaults to all ones" in page  # alpha, not its log
     assert "``[N, H, V, K]``" in page and "epsilon ``1e-6``" in page
+    assert "Must be float32, bfloat16, float16, float8_e4m3fn, or float8_e5m2" in page  # a state
+    assert "must not be ``None``" in page and "[total_seq_len, num_q_heads, head_size]" in page
     body = ast.unparse(prefill)
     assert "scale is not None and scale != 0.0 else 1.0 / math.sqrt(head_size)" in body
     assert "normalize_qk(q, k)" in body
@@ -244,6 +253,8 @@ def test_flashinfer_decode_signatures(flashinfer):
         assert names(decode[name])[:9] == order
         assert default(decode[name], "use_qk_l2norm") is True
         assert layout in ast.get_docstring(decode[name])
+    pool = ast.get_docstring(decode["gated_delta_rule_decode_pretranspose"])
+    assert "``[pool_size, HV, V, K]``" in pool and "Bfloat16: BF16 state backend" in pool
 
 
 def test_flashinfer_decode_in_numbers(flashinfer):
