@@ -85,7 +85,7 @@ def chunk_gated_delta_rule(
     -----
     The dtypes of the inputs may differ. Norms, gates, decays and states are computed in float32
     (float64 if q, k or v is float64). Gradients reach every floating input. With Triton, the
-    backward pass recomputes the reference's chunk form and differentiates that. Inside
+    backward pass computes the chunks' states again instead of keeping them. Inside
     `torch.compile` Triton's forward is one operator of the graph, and has no gradient yet.
 
     References
@@ -193,32 +193,29 @@ def triton_forward(*arguments):
 
 
 class TritonForward(torch.autograd.Function):
-    """The Triton forward pass; the backward pass recomputes the reference and differentiates it.
+    """The Triton kernels, forwards and backwards; same arguments and results as `reference.forward`.
 
-    Same arguments and results as `reference.forward`.
+    Between the two passes the inputs are kept, the decays and the chunks' UT transforms.
     """
 
     @staticmethod
     def forward(ctx, q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
-        from .kernels.forward import chunk_forward
+        from .kernels.forward import forward
 
-        ctx.save_for_backward(q, k, v, g, beta, initial_state, cu_seqlens)
+        o, S, c, UT = forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)
+        ctx.save_for_backward(q, k, v, g, beta, initial_state, cu_seqlens, c, UT)
         ctx.scale, ctx.chunk_size = scale, chunk_size
-        return chunk_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)
+        ctx.set_materialize_grads(False)
+        return o, S
 
     @staticmethod
     @once_differentiable
     def backward(ctx, do, dS):
-        *inputs, cu_seqlens = ctx.saved_tensors
-        *five, _, state, _, _ = ctx.needs_input_grad
-        *leaves, S_0 = (
-            None if x is None else x.detach().requires_grad_(need)
-            for x, need in zip(inputs, (*five, state), strict=True)
+        from .kernels.backward import chunk_backward
+
+        q, k, v, g, beta, S, cu_seqlens, c, UT = ctx.saved_tensors
+        do = torch.zeros_like(v) if do is None else do
+        *five, dS = chunk_backward(
+            q, k, v, g, beta, ctx.scale, S, cu_seqlens, ctx.chunk_size, c, UT, do, dS
         )
-        with torch.enable_grad():
-            o, S = reference.forward(*leaves, ctx.scale, S_0, cu_seqlens, ctx.chunk_size)
-        paths = [(x, dx) for x, dx in ((o, do), (S, dS)) if x.requires_grad]  # q does not reach S
-        if paths:
-            torch.autograd.backward(*zip(*paths, strict=True))
-        *gradients, dS_0 = (None if x is None else x.grad for x in (*leaves, S_0))
-        return *gradients, None, dS_0, None, None
+        return *five, None, None if S is None else dS, None, None

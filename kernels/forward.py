@@ -19,7 +19,12 @@ CHUNK_SIZES = (16, 32, 64)
 
 
 def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=None, chunk_size=64):
-    """Outputs and final state of the gated delta rule, chunk by chunk.
+    """Outputs and final state of the gated delta rule, chunk by chunk: `forward` without the rest."""
+    return forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)[:2]
+
+
+def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
+    """Outputs and final state of the gated delta rule, and what the backward pass will need.
 
     Arguments are taken as `gdn_ref.ops` prepares them: one dtype for `q`, `k`, `v`.
 
@@ -38,6 +43,8 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
     -------
     o : [B, T, HV, V], in v's dtype
     final_state : [N, HV, V, K] float32; in memory as `initial_state` is, or else [N, HV, K, V]
+    c : [HV, B * T], the chunks' cumulative log-decays in base 2; float64 for float32 inputs
+    UT : [HV, B * T, C], the rows of the UT transforms; float32 for float32 inputs, else float16
     """
     q, k, v, beta = (x.contiguous() for x in (q, k, v, beta))
     g, cu_seqlens = (None if x is None else x.contiguous() for x in (g, cu_seqlens))
@@ -59,14 +66,13 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
         final_state = v.new_empty((N, HV, V, K), dtype=torch.float32)
     else:
         final_state = v.new_empty((N, HV, K, V), dtype=torch.float32).mT
-    if N == 0:
-        return o, final_state
-
     exact = v.dtype == torch.float32
     tiles = tile_rule(K, v.dtype, chunk_size)
     C, BV = tiles["C"], tiles["BV"]
     c = v.new_empty((HV, B * T), dtype=torch.float64 if exact else torch.float32)
     UT = v.new_empty((HV, B * T, C), dtype=torch.float32 if exact else torch.float16)
+    if N == 0:
+        return o, final_state, c, UT
     slots = T // C + N if packed else B * cdiv(T, C)
     strides = {"S_v": K, "S_k": 1} if v_first else {"S_v": 1, "S_k": V}
     flags = {"HAS_S": initial_state is not None, "PACKED": packed}
@@ -105,7 +111,7 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
                 (q, k, v, c, UT, initial_state, o, final_state, cu_seqlens, scale, T, B * T),
                 {**constants, "STAGES": tiles["stages"]}, known, num_warps=tiles["scan_warps"],
             )  # fmt: skip
-    return o, final_state
+    return o, final_state, c, UT
 
 
 def on_device(x):
@@ -154,17 +160,18 @@ def sizes_that_pay(tokens, N, HV, K, V, v, chunk_size):
 
 
 def in_padded_heads(K, V, q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
-    """`chunk_forward` with zeros after each vector, which change no number; its results, cut."""
+    """`forward` with zeros after each vector, which change no number; its results, cut."""
     own_K, own_V = k.shape[3], v.shape[3]
     q, k = (pad(x, (0, K - own_K)) for x in (q, k))
     v = pad(v, (0, V - own_V))
     S = initial_state
     if S is not None:
         S = pad(S, (0, K - own_K, 0, V - own_V))
-    o, S = chunk_forward(q, k, v, g, beta, scale, S, cu_seqlens, chunk_size)
+    o, S, c, UT = forward(q, k, v, g, beta, scale, S, cu_seqlens, chunk_size)
     S = S[..., :own_V, :own_K]
     v_first = initial_state is not None and not initial_state.mT.is_contiguous()
-    return o[..., :own_V].contiguous(), S.contiguous() if v_first else S.mT.contiguous().mT
+    S = S.contiguous() if v_first else S.mT.contiguous().mT
+    return o[..., :own_V].contiguous(), S, c, UT
 
 
 capability = cache(torch.cuda.get_device_capability)
