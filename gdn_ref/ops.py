@@ -193,17 +193,17 @@ def triton_forward(*arguments):
 
 
 class TritonForward(torch.autograd.Function):
-    """The Triton kernels, forwards and backwards; same arguments and results as `reference.forward`.
+    """The Triton kernels both ways; same arguments and results as `reference.forward`.
 
-    Between the two passes the inputs are kept, the decays and the chunks' UT transforms.
+    Between the two passes only the inputs are kept.
     """
 
     @staticmethod
     def forward(ctx, q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
-        from .kernels.forward import forward
+        from .kernels.forward import chunk_forward
 
-        o, S, c, UT = forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)
-        ctx.save_for_backward(q, k, v, g, beta, initial_state, cu_seqlens, c, UT)
+        o, S = chunk_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)
+        ctx.save_for_backward(q, k, v, g, beta, initial_state, cu_seqlens)
         ctx.scale, ctx.chunk_size = scale, chunk_size
         ctx.set_materialize_grads(False)
         return o, S
@@ -213,9 +213,9 @@ class TritonForward(torch.autograd.Function):
     def backward(ctx, do, dS):
         from .kernels.backward import chunk_backward
 
-        q, k, v, g, beta, S, cu_seqlens, c, UT = ctx.saved_tensors
+        q, k, v, g, beta, S, cu_seqlens = ctx.saved_tensors
         do = torch.zeros_like(v) if do is None else do
         *five, dS = chunk_backward(
-            q, k, v, g, beta, ctx.scale, S, cu_seqlens, ctx.chunk_size, c, UT, do, dS
+            q, k, v, g, beta, ctx.scale, S, cu_seqlens, ctx.chunk_size, do, dS
         )
         return *five, None, None if S is None else dS, None, None

@@ -1,7 +1,7 @@
-"""The backward pass on the GPU: three launches, and the rule for their tiles.
+"""The backward pass on the GPU: four launches, and the rule for their tiles.
 
-The states of all chunks are computed again from the inputs; only `c` and `UT` are kept from the
-forward pass. No atomics: every number has one program that adds it up, always in one order.
+Only the inputs are kept from the forward pass; decays, inverses and the chunks' states are computed
+again. No atomics: every number has one program that adds it up, always in one order.
 
 Reference: `gdn_ref.backward.gradients`.
 """
@@ -10,21 +10,18 @@ import torch
 
 from .chunk_gradients import chunk_gradients_kernel
 from .chunk_states import chunk_states_kernel
-from .forward import dot_precision, on_device, tile_rule
+from .forward import dot_precision, on_device, tile_rule, transform
 from .launch import cdiv, kinds, launch
 from .state_gradients import state_gradients_kernel
 
 
-def chunk_backward(
-    q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, c, UT, do, dS_last
-):  # fmt: skip
+def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, do, dS_last):
     """Gradients of `forward.chunk_forward`: `dq, dk, dv, dg, dbeta, dS_first`.
 
     Parameters
     ----------
     q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size
         As given to `chunk_forward`.
-    c, UT : as it kept them
     do : [B, T, HV, V], the gradient of the outputs
     dS_last : [N, HV, V, K] float32, the gradient of the last states, or None for zero
 
@@ -35,8 +32,8 @@ def chunk_backward(
     dbeta : [B, T, HV] float32
     dS_first : [N, HV, V, K] float32
     """
-    q, k, v, do = (x.contiguous() for x in (q, k, v, do))
-    do = do.to(v.dtype)
+    q, k, v, beta, do = (x.contiguous() for x in (q, k, v, beta, do.to(v.dtype)))
+    g = None if g is None else g.contiguous()
     B, T, H, K = k.shape
     HV, V = v.shape[2:]
     packed = cu_seqlens is not None
@@ -65,30 +62,31 @@ def chunk_backward(
     ends = {"PACKED": packed, "PRECISION": dot_precision(v.dtype)}
     scan = {"C": C, "BK": BK, "BV": BV}
     options = {"num_warps": tiles["scan_warps"]}
-    known = kinds(B * T, v, q, k, initial_state, cu_seqlens, do, dS_last, c)
+    known = kinds(B * T, v, q, k, g, beta, initial_state, cu_seqlens, do, dS_last)
     with on_device(v):
+        c, T_inv = transform(k, g, beta, cu_seqlens, HV, slots, tiles, known, False)
         if slots:
             launch(
                 chunk_states_kernel, (N * HV * cdiv(V, BV),),
-                (k, v, c, UT, initial_state, states, cu_seqlens, T, B * T),
+                (k, v, beta, c, T_inv, initial_state, states, cu_seqlens, T, B * T),
                 {**sizes, "S_v": S_v, "S_k": S_k, **scan, "HAS_S": initial_state is not None,
                  **ends, "STAGES": tiles["stages"]},
                 known, **options,
             )  # fmt: skip
         launch(
             state_gradients_kernel, (N * HV * cdiv(V, BV),),
-            (q, k, do, c, UT, dS_last, dv, dstates, dS_first, cu_seqlens, scale, T, B * T),
+            (q, k, do, beta, c, T_inv, dS_last, dv, dstates, dS_first, cu_seqlens, scale, T, B * T),
             {**sizes, **scan, "HAS_DS": dS_last is not None, **ends, "STAGES": tiles["stages"]},
             known, **options,
         )  # fmt: skip
         if slots:
             launch(
                 chunk_gradients_kernel, (slots, H),
-                (q, k, v, c, UT, do, dv, states, dstates, dq, dk, dg, dbeta, cu_seqlens,
+                (q, k, v, beta, c, T_inv, do, dv, states, dstates, dq, dk, dg, dbeta, cu_seqlens,
                  scale, N, T, B * T),
                 {**sizes, "C": C, "BK": BK, "BV": gradient_slice(BK, v.dtype),
                  "HAS_G": g is not None, **ends},
-                known, num_warps=8,
+                known, num_warps=4 if v.dtype == torch.float32 else 8,
             )  # fmt: skip
     return dq, dk, dv, dg, dbeta, dS_first
 

@@ -1,7 +1,7 @@
 """Backward, kernel 1: the states that the chunks receive, computed again and kept.
 
-    delta = UT (V - diag(gamma) K S^T)                                    eq-gdn-chunk-delta
-    S'    = gamma_C S + delta^T diag(gamma_C / gamma_i) K                 eq-gdn-chunk-state
+    E  = T_inv diag(beta) (V - diag(gamma) K S^T)                         eq-gdn-chunk-delta
+    S' = gamma_C S + E^T diag(gamma_C / gamma_i) K                        eq-gdn-chunk-state
 
 `chunk_scan` without the outputs. States go to memory in the dtype of the inputs.
 
@@ -17,7 +17,7 @@ from .tokens import first_slot, sequence_bounds
 
 @triton.jit
 def next_state(
-    S, k_ptr, v_ptr, c_ptr, UT_ptr, left, V_left,
+    S, k_ptr, v_ptr, beta_ptr, c_ptr, T_ptr, left, V_left,
     H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
     C: tl.constexpr, BK: tl.constexpr, BV: tl.constexpr,
     FULL: tl.constexpr, PRECISION: tl.constexpr,
@@ -26,26 +26,28 @@ def next_state(
     dtype = v_ptr.dtype.element_ty
     k = load_tile(k_ptr, H * K, left, K, C, BK, FULL and K == BK)
     v = load_tile(v_ptr, HV * V, left, V_left, C, BV, FULL and V % BV == 0)
-    UT = load_tile(UT_ptr, C, left, C, C, C, FULL)
-    c = tl.load(c_ptr + tl.arange(0, C), mask=tl.arange(0, C) < left, other=0.0)
+    T_inv = load_tile(T_ptr, C, left, C, C, C, FULL)
+    i = tl.arange(0, C)
+    beta = tl.load(beta_ptr + i * HV, mask=i < left, other=0.0).to(tl.float32)[None, :]
+    c = tl.load(c_ptr + i, mask=i < left, other=0.0)
     c_C = tl.load(c_ptr + left - 1)
     gamma = tl.exp2(c.to(tl.float32))[None, :]
     to_end = tl.exp2((c_C - c).to(tl.float32))[None, :]
 
     # eq-gdn-chunk-delta
     read = gamma * tl.dot(S.to(dtype), tl.trans(k), input_precision=PRECISION)
-    residual = (tl.trans(v).to(tl.float32) - read).to(UT.dtype)
-    delta = tl.dot(residual, tl.trans(UT), input_precision=PRECISION)
+    residual = beta * (tl.trans(v).to(tl.float32) - read)
+    E = tl.dot(residual.to(T_inv.dtype), tl.trans(T_inv), input_precision=PRECISION)
 
-    # eq-gdn-chunk-state, the decay to the end laid on delta instead of on K
+    # eq-gdn-chunk-state, the decay to the end laid on E instead of on K
     S = S * tl.exp2(c_C.to(tl.float32))
-    return tl.dot((to_end * delta).to(dtype), k, acc=S, input_precision=PRECISION)
+    return tl.dot((to_end * E).to(dtype), k, acc=S, input_precision=PRECISION)
 
 
 @triton.jit(do_not_specialize=["T", "total"])
 def chunk_states_kernel(
     # pointers: states are [slots, HV, V, K]
-    k_ptr, v_ptr, c_ptr, UT_ptr, S_first_ptr, states_ptr, cu_seqlens_ptr,
+    k_ptr, v_ptr, beta_ptr, c_ptr, T_ptr, S_first_ptr, states_ptr, cu_seqlens_ptr,
     # sizes
     T, total, H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
     # strides of a first state
@@ -80,8 +82,8 @@ def chunk_states_kernel(
         at = begin + j * C
         S = next_state(
             S, k_ptr + (at * H + h) * K, v_ptr + (at * HV + hv) * V + first_v,
-            c_ptr + hv * total + at, UT_ptr + (hv * total + at) * C, C, V - first_v,
-            H, HV, K, V, C, BK, BV, True, PRECISION,
+            beta_ptr + at * HV + hv, c_ptr + hv * total + at, T_ptr + (hv * total + at) * C,
+            C, V - first_v, H, HV, K, V, C, BK, BV, True, PRECISION,
         )  # fmt: skip
     if chunks > 0:  # what the last chunk makes of its state, the forward pass returned
         tl.store(states_ptr + state_at, S.to(states_ptr.dtype.element_ty), mask=S_valid)

@@ -19,12 +19,7 @@ CHUNK_SIZES = (16, 32, 64)
 
 
 def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=None, chunk_size=64):
-    """Outputs and final state of the gated delta rule, chunk by chunk: `forward` without the rest."""
-    return forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)[:2]
-
-
-def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
-    """Outputs and final state of the gated delta rule, and what the backward pass will need.
+    """Outputs and final state of the gated delta rule, chunk by chunk.
 
     Arguments are taken as `gdn_ref.ops` prepares them: one dtype for `q`, `k`, `v`.
 
@@ -43,8 +38,6 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
     -------
     o : [B, T, HV, V], in v's dtype
     final_state : [N, HV, V, K] float32; in memory as `initial_state` is, or else [N, HV, K, V]
-    c : [HV, B * T], the chunks' cumulative log-decays in base 2; float64 for float32 inputs
-    UT : [HV, B * T, C], the rows of the UT transforms; float32 for float32 inputs, else float16
     """
     q, k, v, beta = (x.contiguous() for x in (q, k, v, beta))
     g, cu_seqlens = (None if x is None else x.contiguous() for x in (g, cu_seqlens))
@@ -66,36 +59,17 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
         final_state = v.new_empty((N, HV, V, K), dtype=torch.float32)
     else:
         final_state = v.new_empty((N, HV, K, V), dtype=torch.float32).mT
-    exact = v.dtype == torch.float32
+    if N == 0:
+        return o, final_state
     tiles = tile_rule(K, v.dtype, chunk_size)
     C, BV = tiles["C"], tiles["BV"]
-    c = v.new_empty((HV, B * T), dtype=torch.float64 if exact else torch.float32)
-    UT = v.new_empty((HV, B * T, C), dtype=torch.float32 if exact else torch.float16)
-    if N == 0:
-        return o, final_state, c, UT
     slots = T // C + N if packed else B * cdiv(T, C)
     strides = {"S_v": K, "S_k": 1} if v_first else {"S_v": 1, "S_k": V}
     flags = {"HAS_S": initial_state is not None, "PACKED": packed}
-
     known = kinds(B * T, v, q, k, g, beta, initial_state, cu_seqlens)
     with on_device(v):
         hopper = runs_on_hopper(q, k, v, C)
-        if slots and has_16bit_transform(k, C):
-            constants = {"K": K, "BK": tiles["BK"], "HAS_G": g is not None}
-            constants |= {"PACKED": packed, "LAUNCHES_NEXT": hopper}
-            launch(
-                ut_transform_16bit_kernel, (slots, H),
-                (k, g, beta, c, UT, cu_seqlens, N, T, B * T, H, HV // H),
-                constants, known, num_warps=1,
-            )  # fmt: skip
-        elif slots:
-            constants = {"K": K, "C": C, "BK": tiles["BK"], "HAS_G": g is not None}
-            constants |= {"PACKED": packed, "PRECISION": "tf32x3" if exact else "tf32"}
-            launch(
-                ut_transform_kernel, (slots, H),
-                (k, g, beta, c, UT, cu_seqlens, N, T, B * T, H, HV // H),
-                constants, known, num_warps=tiles["transform_warps"], num_stages=1,
-            )  # fmt: skip
+        c, UT = transform(k, g, beta, cu_seqlens, HV, slots, tiles, known, True, hopper)
         if slots and hopper:
             from . import on_hopper
 
@@ -111,7 +85,35 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
                 (q, k, v, c, UT, initial_state, o, final_state, cu_seqlens, scale, T, B * T),
                 {**constants, "STAGES": tiles["stages"]}, known, num_warps=tiles["scan_warps"],
             )  # fmt: skip
-    return o, final_state, c, UT
+    return o, final_state
+
+
+def transform(k, g, beta, cu_seqlens, HV, slots, tiles, known, scaled, launches_next=False):
+    """Launch the UT transform: `c, UT`, or `c, T_inv` unless `scaled`.
+
+    c : [HV, B * T], the chunks' cumulative log-decays in base 2; float64 for float32 inputs
+    UT : [HV, B * T, C], rows of the chunks' matrices; float32 for float32 inputs, else float16
+    """
+    B, T, H, K = k.shape
+    C, BK, exact = tiles["C"], tiles["BK"], k.dtype == torch.float32
+    N = B if cu_seqlens is None else cu_seqlens.shape[0] - 1
+    c = k.new_empty((HV, B * T), dtype=torch.float64 if exact else torch.float32)
+    UT = k.new_empty((HV, B * T, C), dtype=torch.float32 if exact else torch.float16)
+    if slots == 0:
+        return c, UT
+    arguments = (k, g, beta, c, UT, cu_seqlens, N, T, B * T, H, HV // H)
+    flags = {"HAS_G": g is not None, "PACKED": cu_seqlens is not None, "SCALED": scaled}
+    if has_16bit_transform(k, C):
+        constants = {"K": K, "BK": BK, **flags, "LAUNCHES_NEXT": launches_next}
+        launch(ut_transform_16bit_kernel, (slots, H), arguments, constants, known, num_warps=1)
+    else:
+        constants = {"K": K, "C": C, "BK": BK, **flags, "PRECISION": "tf32x3" if exact else "tf32"}
+        warps = tiles["transform_warps"]
+        launch(
+            ut_transform_kernel, (slots, H), arguments, constants, known,
+            num_warps=warps, num_stages=1,
+        )  # fmt: skip
+    return c, UT
 
 
 def on_device(x):
@@ -160,18 +162,17 @@ def sizes_that_pay(tokens, N, HV, K, V, v, chunk_size):
 
 
 def in_padded_heads(K, V, q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
-    """`forward` with zeros after each vector, which change no number; its results, cut."""
+    """`chunk_forward` with zeros after each vector, which change no number; its results, cut."""
     own_K, own_V = k.shape[3], v.shape[3]
     q, k = (pad(x, (0, K - own_K)) for x in (q, k))
     v = pad(v, (0, V - own_V))
     S = initial_state
     if S is not None:
         S = pad(S, (0, K - own_K, 0, V - own_V))
-    o, S, c, UT = forward(q, k, v, g, beta, scale, S, cu_seqlens, chunk_size)
+    o, S = chunk_forward(q, k, v, g, beta, scale, S, cu_seqlens, chunk_size)
     S = S[..., :own_V, :own_K]
     v_first = initial_state is not None and not initial_state.mT.is_contiguous()
-    S = S.contiguous() if v_first else S.mT.contiguous().mT
-    return o[..., :own_V].contiguous(), S, c, UT
+    return o[..., :own_V].contiguous(), S.contiguous() if v_first else S.mT.contiguous().mT
 
 
 capability = cache(torch.cuda.get_device_capability)

@@ -1,12 +1,12 @@
-"""Backward, kernel 2, chunk after chunk from the last: gradients of the states and of the values.
+"""Backward, kernel 2, chunk after chunk from the last: the gradients of the states.
 
     dE = (Gamma . Q K^T)^T dO + diag(gamma_C / gamma_i) K dS'^T           eq-grad-solve
-    dV = UT^T dE                                                          eq-grad-query
-    dS = gamma_C dS' + (diag(gamma) dO)^T Q - (diag(gamma) dV)^T K        eq-grad-state
+    Z  = T_inv^T dE                                                       eq-grad-solve
+    dS = gamma_C dS' + (diag(gamma) dO)^T Q - (diag(beta gamma) Z)^T K    eq-grad-state
 
 The scan of the forward pass run backwards: dS' waits in registers for the chunk before it, and
-everything but q and k is transposed, `[d_v, .]`, as in `chunk_scan`. What a chunk's next state is
-worth, dS', goes to memory in the dtype of the inputs.
+everything but q and k is transposed, `[d_v, .]`, as in `chunk_scan`. Each chunk's dS' and Z go to
+memory in the dtype of the inputs.
 
 Reference: `gdn_ref.backward.chunk`.
 """
@@ -20,12 +20,12 @@ from .tokens import first_slot, sequence_bounds
 
 @triton.jit
 def previous_gradient(
-    dS, q_ptr, k_ptr, do_ptr, c_ptr, UT_ptr, dv_ptr, scale, left, V_left,
+    dS, q_ptr, k_ptr, do_ptr, beta_ptr, c_ptr, T_ptr, Z_ptr, scale, left, V_left,
     H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
     C: tl.constexpr, BK: tl.constexpr, BV: tl.constexpr,
     FULL: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """The gradient of the state before the chunk's `left` tokens; writes those of their values."""
+    """The gradient of the state before the chunk's `left` tokens; writes their Z."""
     dtype = q_ptr.dtype.element_ty
     WHOLE_V: tl.constexpr = FULL and V % BV == 0
     r = tl.arange(0, C)[:, None]
@@ -33,8 +33,10 @@ def previous_gradient(
     q = load_tile(q_ptr, H * K, left, K, C, BK, FULL and K == BK)
     k = load_tile(k_ptr, H * K, left, K, C, BK, FULL and K == BK)
     do = tl.trans(load_tile(do_ptr, HV * V, left, V_left, C, BV, WHOLE_V))
-    UT = load_tile(UT_ptr, C, left, C, C, C, FULL)
-    c = tl.load(c_ptr + tl.arange(0, C), mask=tl.arange(0, C) < left, other=0.0)
+    T_inv = load_tile(T_ptr, C, left, C, C, C, FULL)
+    t = tl.arange(0, C)
+    beta = tl.load(beta_ptr + t * HV, mask=t < left, other=0.0).to(tl.float32)[None, :]
+    c = tl.load(c_ptr + t, mask=t < left, other=0.0)
     c_C = tl.load(c_ptr + left - 1)
     gamma = tl.exp2(c.to(tl.float32))[None, :]
     to_end = tl.exp2((c_C - c).to(tl.float32))[None, :]
@@ -42,28 +44,26 @@ def previous_gradient(
     Gamma = tl.exp2(tl.where(i <= r, stretch, float("-inf")))
     scores = (scale * Gamma * tl.dot(q, tl.trans(k), input_precision=PRECISION)).to(dtype)
 
-    # eq-grad-solve
-    ddelta = to_end * tl.dot(dS.to(dtype), tl.trans(k), input_precision=PRECISION)
-    ddelta = tl.dot(do, scores, acc=ddelta, input_precision=PRECISION)
-
-    # eq-grad-query; a gradient may be too small for float16, the dtype of a 16-bit UT
-    dv = tl.dot(ddelta.to(dtype), UT.to(dtype), input_precision=PRECISION)
+    # eq-grad-solve; a gradient may be too small for float16, the dtype of a 16-bit T_inv
+    dE = to_end * tl.dot(dS.to(dtype), tl.trans(k), input_precision=PRECISION)
+    dE = tl.dot(do, scores, acc=dE, input_precision=PRECISION)
+    Z = tl.dot(dE.to(dtype), T_inv.to(dtype), input_precision=PRECISION)
     dim = tl.arange(0, BV)[:, None]
     if WHOLE_V:
-        tl.store(dv_ptr + i * (HV * V) + dim, dv.to(dtype))
+        tl.store(Z_ptr + i * (HV * V) + dim, Z.to(dtype))
     else:
-        tl.store(dv_ptr + i * (HV * V) + dim, dv.to(dtype), mask=(dim < V_left) & (i < left))
+        tl.store(Z_ptr + i * (HV * V) + dim, Z.to(dtype), mask=(dim < V_left) & (i < left))
 
     # eq-grad-state
     dS = dS * tl.exp2(c_C.to(tl.float32))
     dS = tl.dot((scale * gamma * do).to(dtype), q, acc=dS, input_precision=PRECISION)
-    return tl.dot((-gamma * dv).to(dtype), k, acc=dS, input_precision=PRECISION)
+    return tl.dot((-gamma * beta * Z).to(dtype), k, acc=dS, input_precision=PRECISION)
 
 
 @triton.jit(do_not_specialize=["T", "total"])
 def state_gradients_kernel(
     # pointers: dstates are [slots, HV, V, K], dS_first and dS_last [N, HV, V, K]
-    q_ptr, k_ptr, do_ptr, c_ptr, UT_ptr, dS_last_ptr, dv_ptr, dstates_ptr, dS_first_ptr,
+    q_ptr, k_ptr, do_ptr, beta_ptr, c_ptr, T_ptr, dS_last_ptr, Z_ptr, dstates_ptr, dS_first_ptr,
     cu_seqlens_ptr,
     # numbers and sizes
     scale, T, total, H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
@@ -97,8 +97,8 @@ def state_gradients_kernel(
         tl.store(dstates_ptr + state_at, dS.to(dstates_ptr.dtype.element_ty), mask=S_valid)
         dS = previous_gradient(
             dS, q_ptr + (at * H + h) * K, k_ptr + (at * H + h) * K,
-            do_ptr + (at * HV + hv) * V + first_v, c_ptr + hv * total + at,
-            UT_ptr + (hv * total + at) * C, dv_ptr + (at * HV + hv) * V + first_v,
+            do_ptr + (at * HV + hv) * V + first_v, beta_ptr + at * HV + hv, c_ptr + hv * total + at,
+            T_ptr + (hv * total + at) * C, Z_ptr + (at * HV + hv) * V + first_v,
             scale, (end - at).to(tl.int32), V - first_v,
             H, HV, K, V, C, BK, BV, False, PRECISION,
         )  # fmt: skip
@@ -109,8 +109,8 @@ def state_gradients_kernel(
         tl.store(dstates_ptr + state_at, dS.to(dstates_ptr.dtype.element_ty), mask=S_valid)
         dS = previous_gradient(
             dS, q_ptr + (at * H + h) * K, k_ptr + (at * H + h) * K,
-            do_ptr + (at * HV + hv) * V + first_v, c_ptr + hv * total + at,
-            UT_ptr + (hv * total + at) * C, dv_ptr + (at * HV + hv) * V + first_v,
+            do_ptr + (at * HV + hv) * V + first_v, beta_ptr + at * HV + hv, c_ptr + hv * total + at,
+            T_ptr + (hv * total + at) * C, Z_ptr + (at * HV + hv) * V + first_v,
             scale, C, V - first_v, H, HV, K, V, C, BK, BV, True, PRECISION,
         )  # fmt: skip
     tl.store(dS_first_ptr + S_at, dS, mask=S_valid)

@@ -24,11 +24,7 @@ def sequence_bounds(cu_seqlens_ptr, n, T, PACKED: tl.constexpr):
 @triton.jit
 def first_slot(n, begin, T, C: tl.constexpr, PACKED: tl.constexpr):
     """The slot of sequence `n`'s first chunk; see `chunk_bounds`."""
-    if PACKED:
-        slot = begin // C + n
-    else:
-        slot = n.to(tl.int64) * tl.cdiv(T, C)
-    return slot
+    return begin // C + n if PACKED else n.to(tl.int64) * tl.cdiv(T, C)
 
 
 @triton.jit
