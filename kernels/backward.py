@@ -10,7 +10,7 @@ import torch
 
 from .chunk_gradients import chunk_gradients_kernel
 from .chunk_states import chunk_states_kernel
-from .forward import dot_precision, on_device, tile_rule, transform
+from .forward import dot_precision, on_device, runs_on_hopper, tile_rule, transform
 from .launch import cdiv, kinds, launch
 from .state_gradients import state_gradients_kernel
 
@@ -58,35 +58,46 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
     slots = T // C + N if packed else B * cdiv(T, C)
     states = v.new_empty((slots, HV, V, K))
     dstates = torch.empty_like(states)
-    sizes = {"H": H, "HV": HV, "K": K, "V": V}
-    ends = {"PACKED": packed, "PRECISION": dot_precision(v.dtype)}
-    scan = {"C": C, "BK": BK, "BV": BV}
+    sizes, blocks = {"H": H, "HV": HV, "K": K, "V": V}, {"C": C, "BK": BK}
+    flags = {"PACKED": packed, "PRECISION": dot_precision(v.dtype)}
     options = {"num_warps": tiles["scan_warps"]}
     known = kinds(B * T, v, q, k, g, beta, initial_state, cu_seqlens, do, dS_last)
     with on_device(v):
+        hopper = runs_on_hopper(q, k, v, C) and do.data_ptr() % 16 == 0
         c, T_inv = transform(k, g, beta, cu_seqlens, HV, slots, tiles, known, False)
         if slots:
             launch(
                 chunk_states_kernel, (N * HV * cdiv(V, BV),),
                 (k, v, beta, c, T_inv, initial_state, states, cu_seqlens, T, B * T),
-                {**sizes, "S_v": S_v, "S_k": S_k, **scan, "HAS_S": initial_state is not None,
-                 **ends, "STAGES": tiles["stages"]},
+                {**sizes, "S_v": S_v, "S_k": S_k, **blocks, "BV": BV,
+                 "HAS_S": initial_state is not None, **flags, "STAGES": tiles["stages"]},
                 known, **options,
             )  # fmt: skip
-        launch(
-            state_gradients_kernel, (N * HV * cdiv(V, BV),),
-            (q, k, do, beta, c, T_inv, dS_last, dv, dstates, dS_first, cu_seqlens, scale, T, B * T),
-            {**sizes, **scan, "HAS_DS": dS_last is not None, **ends, "STAGES": tiles["stages"]},
-            known, **options,
-        )  # fmt: skip
-        if slots:
+        if slots and hopper:
+            from . import on_hopper
+
+            on_hopper.gradients(
+                q, k, v, beta, do, c, T_inv, states, dstates, dS_last,
+                dq, dk, dv, dg, dbeta, dS_first, cu_seqlens, scale, slots, known,
+            )  # fmt: skip
+        else:
             launch(
-                chunk_gradients_kernel, (slots, H),
+                state_gradients_kernel, (N * HV * cdiv(V, BV),),
+                (q, k, do, beta, c, T_inv, dS_last, dv, dstates, dS_first, cu_seqlens, scale, T,
+                 B * T),
+                {**sizes, **blocks, "BV": BV, "HAS_DS": dS_last is not None, **flags,
+                 "STAGES": tiles["stages"]},
+                known, **options,
+            )  # fmt: skip
+        short = hopper  # then the whole chunks are done
+        if slots and not (short and not packed and T % C == 0):
+            launch(
+                chunk_gradients_kernel, (N if short else slots, H),
                 (q, k, v, beta, c, T_inv, do, dv, states, dstates, dq, dk, dg, dbeta, cu_seqlens,
                  scale, N, T, B * T),
-                {**sizes, "C": C, "BK": BK, "BV": gradient_slice(BK, v.dtype),
-                 "HAS_G": g is not None, **ends},
-                known, num_warps=4 if v.dtype == torch.float32 else 8,
+                {**sizes, **blocks, "BV": gradient_slice(BK, v.dtype), "HAS_G": g is not None,
+                 "PACKED": packed, "SHORT": short, "PRECISION": flags["PRECISION"]},
+                known, num_warps=4,
             )  # fmt: skip
     return dq, dk, dv, dg, dbeta, dS_first
 
@@ -95,4 +106,4 @@ def gradient_slice(BK, dtype):
     """Value dimensions that `chunk_gradients` has on hand at a time."""
     if dtype == torch.float32:
         return 16
-    return 64 if BK <= 128 else 32
+    return 64 if BK <= 64 else 32

@@ -20,7 +20,7 @@ import triton
 import triton.language as tl
 
 from .chunk_scan import load_tile
-from .tokens import chunk_bounds
+from .tokens import chunk_bounds, first_slot, sequence_bounds
 
 
 @triton.jit
@@ -50,13 +50,20 @@ def chunk_gradients_kernel(
     scale, N, T, total, H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
     # blocks
     C: tl.constexpr, BK: tl.constexpr, BV: tl.constexpr,
-    # flags
-    HAS_G: tl.constexpr, PACKED: tl.constexpr, PRECISION: tl.constexpr,
+    # flags: SHORT is for the sequences' last chunks alone, where they are not whole
+    HAS_G: tl.constexpr, PACKED: tl.constexpr, SHORT: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    slot = tl.program_id(0)
     h = tl.program_id(1)
     group: tl.constexpr = HV // H
-    start, end = chunk_bounds(cu_seqlens_ptr, slot, N, T, C, PACKED)
+    if SHORT:
+        n = tl.program_id(0)
+        begin, end = sequence_bounds(cu_seqlens_ptr, n, T, PACKED)
+        whole = (end - begin) // C
+        slot = first_slot(n, begin, T, C, PACKED) + whole
+        start = begin + whole * C
+    else:
+        slot = tl.program_id(0).to(tl.int64)
+        start, end = chunk_bounds(cu_seqlens_ptr, tl.program_id(0), N, T, C, PACKED)
     left = tl.minimum(end - start, C).to(tl.int32)
     if left <= 0:
         return
@@ -88,7 +95,7 @@ def chunk_gradients_kernel(
         k_is_read = -row_sums(k.to(tl.float32) * dk)
         old = 0.0
         tokens = (start * HV + hv) * V
-        state = (slot.to(tl.int64) * HV + hv) * (V * K)
+        state = (slot * HV + hv) * (V * K)
         for first_v in tl.range(0, V, BV, num_stages=1):
             V_left = V - first_v
             v = load_tile(v_ptr + tokens + first_v, HV * V, left, V_left, C, BV, False)
