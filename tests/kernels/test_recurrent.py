@@ -1,5 +1,6 @@
 """The token-by-token kernel, in the interpreter and on a CUDA device, against float64."""
 
+import inspect
 import itertools
 import math
 
@@ -17,7 +18,9 @@ from gdn_ref import chunk_gated_delta_rule, decode, fused_recurrent_gated_delta_
 from gdn_ref.proofs.data import hard_inputs
 
 pytest.importorskip("triton")
+from gdn_ref.kernels import decode as host  # noqa: E402
 from gdn_ref.kernels.decode import PROGRAMS, stride_of_tokens, tile_rule  # noqa: E402
+from gdn_ref.kernels.recurrent import recurrent_kernel  # noqa: E402
 
 TOLERANCE = {
     torch.float32: KERNEL_FLOAT32,
@@ -134,17 +137,16 @@ def with_flag(flag, x):
 
 
 @interpreter
-def test_a_gate_hardly_open_still_decays():
-    """softplus(-17) is 4e-8: 1 + exp(-17) is 1 in float32, and its logarithm would be 0."""
+@pytest.mark.parametrize("raw", [-9.0, -12.0, -17.0])
+def test_a_gate_hardly_open_still_decays(raw):
+    """softplus(-17) is 4e-8; 1 + exp(-17) is 1 in float32, and has few right digits at -12."""
     x = arguments(None)
-    x["g"] = torch.full_like(x["g"], -17.0)
-    x["beta"] = torch.zeros_like(x["beta"])
-    options = {"use_gate_in_kernel": True, "A_log": torch.full((4,), 10.0), "scale": 1.0}
-    compare(x, **options)
+    x["g"], x["beta"] = torch.full_like(x["g"], raw), torch.zeros_like(x["beta"])
+    options = {"use_gate_in_kernel": True, "A_log": torch.full((4,), 10.0)}
     kept = x["pool"][SLOTS].clone()
     decode(**x, **options, backend="triton")
-    lost = relative_error(x["pool"][SLOTS], kept)
-    assert_close(torch.tensor(lost), torch.tensor(-math.expm1(-math.exp(10 - 17))), 1e-3)
+    lost = -math.expm1(-math.exp(10.0) * math.log1p(math.exp(raw)))
+    assert_close(torch.tensor(relative_error(x["pool"][SLOTS], kept)), torch.tensor(lost), 2e-4)
 
 
 @interpreter
@@ -175,6 +177,11 @@ def test_any_strides():
         x[name] = x[name].transpose(1, 2).contiguous().transpose(1, 2)
     assert stride_of_tokens(x["v"]) is None
     assert stride_of_tokens(x["v"][:, :1]) is None
+    compare(x)
+    x = arguments(None, T=5)
+    for name in ("q", "k", "v", "g", "beta"):  # the first tokens of longer sequences
+        x[name] = x[name].contiguous()[:, :2]
+    assert stride_of_tokens(x["v"]) is None
     A_log = torch.linspace(-1, 1, 8)[::2]
     x["slot_idx"] = torch.tensor(SLOTS).repeat_interleave(2)[::2]
     compare(x, use_gate_in_kernel=True, A_log=A_log, dt_bias=torch.zeros(1).expand(4))
@@ -192,15 +199,6 @@ def test_a_pool_that_is_part_of_a_larger_one():
 
 
 @interpreter
-def test_a_sequence_without_tokens_keeps_its_slot_to_the_bit():
-    x = arguments(kept_in=torch.float16)
-    x["pool"][SLOTS[2]] = torch.tensor(0x7C01, dtype=torch.int16).view(torch.float16)  # a NaN
-    kept = x["pool"][SLOTS[2]].view(torch.int16).clone()
-    decode(**x, backend="triton")
-    assert torch.equal(x["pool"][SLOTS[2]].view(torch.int16), kept)
-
-
-@interpreter
 @pytest.mark.parametrize("lengths, T", [([0, 0], 0), (None, 0)])
 def test_no_tokens(lengths, T):
     x = arguments(lengths, N=2, T=T)
@@ -210,20 +208,29 @@ def test_no_tokens(lengths, T):
 
 
 @interpreter
-def test_more_programs_than_a_grid_has_rows():
+def test_more_programs_than_a_grid_has_rows(monkeypatch):
     """65,536 sequences: a grid's second axis would end at 65,535."""
     N = 65_536
     x = {name: torch.ones(N, 1, 1, 1) for name in "qkv"}
     x |= {name: torch.full((N, 1, 1), 0.5) for name in ("g", "beta")}
-    import gdn_ref.kernels.decode as kernels
-
     launched = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            kernels, "launch", lambda kernel, grid, *rest, **options: launched.append(grid)
-        )
-        decode(**x, pool=torch.zeros(N, 1, 1, 1), slot_idx=None, backend="triton")
+    monkeypatch.setattr(host, "launch", lambda _, grid, *others, **options: launched.append(grid))
+    decode(**x, pool=torch.zeros(N, 1, 1, 1), slot_idx=None, backend="triton")
     assert launched == [(N,)]
+
+
+@interpreter
+def test_arguments_come_in_the_order_of_the_signature(monkeypatch):
+    """A launch after the first passes them by position."""
+    launched = []
+    monkeypatch.setattr(host, "launch", lambda *rest, **options: launched.append(rest))
+    decode(**arguments(), backend="triton")
+    fused_recurrent_gated_delta_rule(**recurrent_arguments(arguments(), False), backend="triton")
+    names = list(inspect.signature(recurrent_kernel.fn).parameters)
+    for kernel, _, positional, constants, _ in launched:
+        assert kernel is recurrent_kernel
+        assert names[len(positional) :] == list(constants)
+    assert len(launched) == 2
 
 
 @interpreter
@@ -402,6 +409,17 @@ def test_every_dtype_and_layout_on_the_device(K, V, v_first):
                 slots=7 if N == 4 else 400, device="cuda",
             )  # fmt: skip
             compare(**with_flag(flag, x), state_v_first=v_first)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kept_in", [torch.float16, torch.bfloat16])
+def test_a_sequence_without_tokens_keeps_its_slot_to_the_bit(kept_in):
+    """On a device, for the interpreter rounds a NaN to the NaN that it was."""
+    x = arguments(kept_in=kept_in, device="cuda")
+    x["pool"][SLOTS[2]] = torch.tensor(0x7FC1, dtype=torch.int16).view(kept_in).cuda()
+    kept = x["pool"][SLOTS[2]].view(torch.int16).clone()
+    decode(**x)
+    assert torch.equal(x["pool"][SLOTS[2]].view(torch.int16), kept)
 
 
 @pytest.mark.gpu
