@@ -183,8 +183,11 @@ def decode_reference(
         use_gate_in_kernel=A_log is not None, A_log=A_log, dt_bias=dt_bias,
         use_beta_sigmoid_in_kernel=sigmoid, allow_neg_eigval=negative, backend="reference",
     )  # fmt: skip
-    lengths = torch.full_like(slots, q.shape[1]) if cu_seqlens is None else cu_seqlens.diff()
-    pool[slots[lengths > 0]] = states[lengths > 0].to(pool.dtype)
+    if cu_seqlens is not None:  # a sequence without tokens keeps its slot, to the bit
+        moved = cu_seqlens.diff() > 0
+        slots, states = slots[moved], states[moved]
+    if q.shape[1] > 0:
+        pool[slots] = states.to(pool.dtype)
     return o
 
 

@@ -55,7 +55,7 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, tests th
     ("kernel: writes do not decay to the chunk's end", "kernels/chunk_scan.py",
      "(to_end * delta)", "delta", STAGES),
     ("a sequence without tokens has its state rounded", "gdn_ref/decoding.py",
-     "slots[lengths > 0]] = states[lengths > 0]", "slots] = states", DECODING),
+     "moved = cu_seqlens.diff() > 0", "moved = cu_seqlens.diff() >= 0", DECODING),
     ("slots are not looked at", "gdn_ref/decoding.py",
      "    if slot_idx is not None:", "    if False:", DECODING),
     ("kernel: every sequence has the first one's slot", "kernels/recurrent.py",

@@ -252,6 +252,16 @@ def test_what_is_remembered_stays_small(monkeypatch):
         assert 1 <= len(decoding._prepared) <= 3
 
 
+def test_one_graph_decodes_in_place():
+    x = arguments(T=2, dtype=torch.float32)
+    expected = x | {"pool": x["pool"].clone()}
+    right = decode(**expected)
+    torch.compiler.reset()
+    found = torch.compile(lambda x: decode(**x), fullgraph=True, backend="aot_eager")(x)
+    assert torch.equal(found, right)
+    assert torch.equal(bits(x["pool"]), bits(expected["pool"]))
+
+
 # Values
 
 
