@@ -239,9 +239,14 @@ def test_values_are_read_again_when_they_change():
 
 def test_a_gradient_may_be_possible_where_none_is_asked_for():
     x = arguments()
+    decode(**x)
     x["v"].requires_grad_()
+    with pytest.raises(ValueError, match="no gradient"):
+        decode(**x)
     with torch.no_grad():
         assert not decode(**x).requires_grad
+    with pytest.raises(ValueError, match="no gradient"):
+        decode(**x)
 
 
 def test_what_is_remembered_stays_small(monkeypatch):

@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import math
+import weakref
 
 import pytest
 import torch
@@ -231,6 +232,29 @@ def test_arguments_come_in_the_order_of_the_signature(monkeypatch):
         assert kernel is recurrent_kernel
         assert names[len(positional) :] == list(constants)
     assert len(launched) == 2
+
+
+@interpreter
+def test_what_is_remembered_of_a_call_keeps_no_tensor_alive():
+    x = arguments()
+    decode(**x, backend="triton")
+    alive = [weakref.ref(a) for a in x.values()]
+    del x
+    assert not any(a() is not None for a in alive)
+
+
+@interpreter
+def test_values_are_read_again_when_they_change():
+    x = arguments()
+    decode(**x, backend="triton")
+    kept = x["pool"].clone()
+    x["cu_seqlens"][1] = 9
+    with pytest.raises(ValueError, match="^cu_seqlens: expected offsets that never fall"):
+        decode(**x, backend="triton")
+    x["cu_seqlens"][1], x["slot_idx"][0] = 1, 7
+    with pytest.raises(ValueError, match="^slot_idx: expected slots from 0 to 6, got 7"):
+        decode(**x, backend="triton")
+    assert torch.equal(x["pool"].view(torch.uint8), kept.view(torch.uint8))
 
 
 @interpreter
