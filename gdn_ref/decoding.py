@@ -35,7 +35,7 @@ def decode(
     v : torch.Tensor, [B, T, HV, V]
         Values. HV is a multiple of H; value head h reads key head `h // (HV // H)`.
     g : torch.Tensor, [B, T, HV], or None
-        Natural log of the decay, at most 0 (`-inf` resets the state). None: no decay.
+        Natural log of the decay, at most 0 (`-inf` resets a finite state). None: no decay.
     beta : torch.Tensor, [B, T, HV]
         Write strength, 0 to 1, or up to 2 for negative eigenvalues.
     pool : torch.Tensor, [slots, HV, K, V]
@@ -86,6 +86,7 @@ def decode(
     Notes
     -----
     There is no gradient, since states are overwritten; `fused_recurrent_gated_delta_rule` has one.
+    All but the numbers is checked at the first call of its kind, and remembered.
     The order of sums, and so the last bits, may depend on the number of sequences in the call, but
     not on the slots or on the other sequences' numbers; the same call gives the same bits.
 
@@ -161,7 +162,7 @@ def prepare(
         return partial(decode_reference, **options)
     if torch.compiler.is_compiling():
         return partial(compiled.decode, **options)
-    for dtype in (common, pool.dtype):
+    for dtype in {common, q.dtype, k.dtype, v.dtype, pool.dtype}:
         validation.check_triton(v.device, dtype, q.shape[3], v.shape[3], 64)
     from .kernels.decode import prepare_decode
 

@@ -42,9 +42,9 @@ def unit(x):
 def softplus(x):
     """`log(1 + exp(x))` without overflow, and exact to the last bits where it is small."""
     y = tl.exp(-tl.abs(x))
-    rounded = 1.0 + y  # log(rounded) misses what 1 + y lost; the ratio brings it back
-    lost = rounded - 1.0
-    log1p = tl.where(lost == 0.0, y, tl.log(rounded) * (y / tl.where(lost == 0.0, 1.0, lost)))
+    rounded = 1.0 + y
+    kept = rounded - 1.0  # of y: the ratio of the two brings back what rounding took
+    log1p = tl.where(kept == 0.0, y, tl.log(rounded) * (y / tl.where(kept == 0.0, 1.0, kept)))
     return tl.maximum(x, 0.0) + log1p
 
 

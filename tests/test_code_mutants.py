@@ -62,7 +62,7 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, tests th
      "tl.load(slot_idx_ptr + n)", "tl.load(slot_idx_ptr)", RECURRENT),
     ("kernel: a token is read twice", "kernels/recurrent.py", "t + 1, end,", "t, end,", RECURRENT),
     ("kernel: the gate loses what 1 + exp(x) rounds away", "kernels/recurrent.py",
-     "tl.log(rounded) * (y / tl.where(lost == 0.0, 1.0, lost))", "tl.log(rounded)", RECURRENT),
+     "tl.log(rounded) * (y / tl.where(kept == 0.0, 1.0, kept))", "tl.log(rounded)", RECURRENT),
 ]  # fmt: skip
 
 
