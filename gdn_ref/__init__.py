@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 _HOME = {  # public name -> the module that holds it
     "chunk_gated_delta_rule": "ops",
+    "decode": "decoding",
     "fused_recurrent_gated_delta_rule": "ops",
 }
 _MODULES = (

@@ -110,8 +110,8 @@ def fused_recurrent_gated_delta_rule(
     """Gated delta rule token by token (eq-gdn-recurrence, eq-gdn-step): for decoding.
 
     The same function as `chunk_gated_delta_rule`: parameters, results, errors, notes and
-    references are described there. The reference backend takes one token at a time. The Triton
-    backend runs the chunk kernel, at chunk size 64.
+    references are described there. Both backends take one token at a time, and Triton the chunk
+    form, at chunk size 64, where a gradient is asked for. To keep states in a pool, see `decode`.
     """
     return gated_delta_rule(
         q, k, v, g, beta, scale, initial_state, output_final_state, use_qk_l2norm_in_kernel,
@@ -143,11 +143,12 @@ def gated_delta_rule(
     common = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
     exact = torch.promote_types(common, torch.float32)
     if backend == "triton" or (backend == "auto" and v.is_cuda and common != torch.float64):
-        chunk_size = 64 if chunk_size is None else chunk_size
+        if chunk_size is None and asks_gradient(q, k, v, g, beta, initial_state, A_log, dt_bias):
+            chunk_size = 64
         if torch.compiler.is_compiling():
-            forward, dtype = compiled.forward, common
+            forward, dtype = compiled.forward if chunk_size else compiled.recurrent, common
         else:
-            validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size)
+            validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size or 64)
             forward, dtype = triton_forward, common
     else:
         forward, dtype = reference.forward, exact
@@ -181,12 +182,22 @@ def log_decay(g, A_log, dt_bias):
     return -torch.exp(A_log) * softplus(g if dt_bias is None else g + dt_bias)
 
 
+def asks_gradient(*arguments):
+    """Whether autograd will want a backward pass of a function of these."""
+    return torch.is_grad_enabled() and any(
+        isinstance(x, torch.Tensor) and x.requires_grad for x in arguments
+    )
+
+
 def triton_forward(*arguments):
     """`TritonForward`, or just its forward pass where no gradient will be asked for."""
-    if torch.is_grad_enabled() and any(
-        isinstance(x, torch.Tensor) and x.requires_grad for x in arguments
-    ):
+    if asks_gradient(*arguments):
         return TritonForward.apply(*arguments)
+    *given, chunk_size = arguments
+    if chunk_size is None:
+        from .kernels.decode import recurrent_forward
+
+        return recurrent_forward(*given)
     from .kernels.forward import chunk_forward
 
     return chunk_forward(*arguments)
