@@ -1,0 +1,209 @@
+"""The short causal convolution: a tile of tokens and channels per program, and its decoding step.
+
+Both kernels read a token's W inputs from memory, W - 1 of which a neighbour has just read: they
+come from the cache. Inputs before a sequence's first token lie in its state.
+
+Reference: `gdn_ref.convolution.reference`.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+from .forward import on_device
+from .launch import cdiv, kinds, launch
+from .tokens import sequence_bounds
+
+TOKENS, CHANNELS = 32, 128  # in a tile
+STEP_CHANNELS = 256  # in a program that takes a sequence's few new tokens one by one
+WARPS = 4
+
+
+def convolve(x, weight, bias=None, initial_state=None, cu_seqlens=None, silu=True):
+    """Outputs and final state over whole sequences.
+
+    Parameters
+    ----------
+    x : [B, T, D]; float32, float16 or bfloat16
+    weight : [D, W]
+    bias : [D], or None
+    initial_state : [N, D, W - 1], or None for zeros
+    cu_seqlens : [N + 1] integers, or None: B sequences of T tokens
+    silu : whether the outputs pass through it
+
+    Returns
+    -------
+    y : [B, T, D], in x's dtype
+    final_state : [N, D, W - 1], in x's dtype
+    """
+    x, weight = x.contiguous(), weight.contiguous()
+    rest = (bias, initial_state, cu_seqlens)
+    bias, S_first, cu_seqlens = (None if t is None else t.contiguous() for t in rest)
+    B, T, D = x.shape
+    W = weight.shape[1]
+    packed = cu_seqlens is not None
+    N = cu_seqlens.shape[0] - 1 if packed else B
+    y, S_last = torch.empty_like(x), x.new_empty(N, D, W - 1)
+    slots = T // TOKENS + N if packed else B * max(1, cdiv(T, TOKENS))
+    if N:
+        constants = {"D": D, "W": W, "C": TOKENS, "BD": CHANNELS, "HAS_BIAS": bias is not None}
+        constants |= {"HAS_S": S_first is not None, "SILU": silu, "PACKED": packed}
+        with on_device(x):
+            launch(
+                causal_conv_kernel, (slots, cdiv(D, CHANNELS)),
+                (x, weight, bias, S_first, y, S_last, cu_seqlens, N, T),
+                constants, kinds(B * T, x, weight, bias, S_first, cu_seqlens), num_warps=WARPS,
+            )  # fmt: skip
+    return y, S_last
+
+
+def convolve_pool(x, pool, weight, bias=None, slot_idx=None, cu_seqlens=None, silu=True):
+    """Outputs of a few new tokens per sequence; the addressed slots of `pool` move on in place.
+
+    `pool` is [slots, D, W - 1], contiguous, of any float dtype; `slot_idx`, [N], no slot twice, or
+    None for the first N. The rest as for `convolve`.
+    """
+    x, weight = x.contiguous(), weight.contiguous()
+    rest = (bias, slot_idx, cu_seqlens)
+    bias, slot_idx, cu_seqlens = (None if t is None else t.contiguous() for t in rest)
+    B, T, D = x.shape
+    packed = cu_seqlens is not None
+    N = cu_seqlens.shape[0] - 1 if packed else B
+    y = torch.empty_like(x)
+    if N:
+        W = weight.shape[1]
+        constants = {"D": D, "W": W, "BW": 1 << max(0, W - 2).bit_length(), "BD": STEP_CHANNELS}
+        constants |= {"HAS_BIAS": bias is not None, "HAS_SLOTS": slot_idx is not None}
+        constants |= {"SILU": silu, "PACKED": packed}
+        with on_device(x):
+            launch(
+                causal_conv_step_kernel, (N, cdiv(D, STEP_CHANNELS)),
+                (x, weight, bias, pool, slot_idx, y, cu_seqlens, T),
+                constants, kinds(B * T, x, weight, bias, pool, slot_idx, cu_seqlens),
+                num_warps=WARPS,
+            )  # fmt: skip
+    return y
+
+
+@triton.jit
+def input_at(x_ptr, S_ptr, t, begin, d, D: tl.constexpr, W: tl.constexpr, HAS_S: tl.constexpr):
+    """Inputs `t` of the sequence that begins at `begin`; those before it from its state."""
+    x = tl.load(x_ptr + t * D + d, mask=(t >= begin) & (d < D), other=0.0).to(tl.float32)
+    if HAS_S:
+        before = (t < begin) & (t > begin - W) & (d < D)
+        x += tl.load(S_ptr + d * (W - 1) + (t - begin + W - 1), mask=before, other=0.0).to(
+            tl.float32
+        )
+    return x
+
+
+@triton.jit
+def convolved(
+    x_ptr, S_ptr, weight_ptr, bias_ptr, t, begin, end, d,
+    D: tl.constexpr, W: tl.constexpr, HAS_BIAS: tl.constexpr, HAS_S: tl.constexpr,
+    SILU: tl.constexpr,
+):  # fmt: skip
+    """Outputs of the tokens `t` and the channels `d`, in float32."""
+    y = tl.zeros((t + d).shape, tl.float32)
+    if HAS_BIAS:
+        y += tl.load(bias_ptr + d, mask=d < D, other=0.0).to(tl.float32)
+    for i in tl.static_range(W):
+        w = tl.load(weight_ptr + d * W + i, mask=d < D, other=0.0).to(tl.float32)
+        # tokens from `end` on are read as inputs of no sequence: their outputs are not kept
+        y += w * input_at(x_ptr, S_ptr, tl.where(t < end, t - (W - 1) + i, begin - W), begin, d,
+                          D, W, HAS_S)  # fmt: skip
+    if SILU:
+        y = y * tl.sigmoid(y)
+    return y
+
+
+@triton.jit(do_not_specialize=["N", "T"])
+def causal_conv_kernel(
+    # pointers: a state is [D, W - 1], a first one may be missing
+    x_ptr, weight_ptr, bias_ptr, S_first_ptr, y_ptr, S_last_ptr, cu_seqlens_ptr,
+    # sizes
+    N, T, D: tl.constexpr, W: tl.constexpr,
+    # blocks
+    C: tl.constexpr, BD: tl.constexpr,
+    # flags
+    HAS_BIAS: tl.constexpr, HAS_S: tl.constexpr, SILU: tl.constexpr, PACKED: tl.constexpr,
+):  # fmt: skip
+    n, start, begin, end = tile_bounds(cu_seqlens_ptr, tl.program_id(0), N, T, C, PACKED)
+    t = start + tl.arange(0, C)[:, None]
+    d = tl.program_id(1) * BD + tl.arange(0, BD)[None, :]
+    S_at = n.to(tl.int64) * (D * (W - 1))
+    S_ptr = S_first_ptr
+    if HAS_S:
+        S_ptr = S_first_ptr + S_at
+
+    y = convolved(x_ptr, S_ptr, weight_ptr, bias_ptr, t, begin, end, d, D, W, HAS_BIAS, HAS_S, SILU)
+    tl.store(y_ptr + t * D + d, y.to(y_ptr.dtype.element_ty), mask=(t < end) & (d < D))
+
+    # the tile with the last token, or the only one of an empty sequence
+    if (end <= start + C) & ((start < end) | (start == begin)):
+        for i in tl.static_range(W - 1):
+            kept = input_at(x_ptr, S_ptr, end - (W - 1) + i, begin, d, D, W, HAS_S)
+            kept = kept.to(S_last_ptr.dtype.element_ty)
+            tl.store(S_last_ptr + S_at + d * (W - 1) + i, kept, mask=d < D)
+
+
+@triton.jit
+def tile_bounds(cu_seqlens_ptr, slot, N, T, C: tl.constexpr, PACKED: tl.constexpr):
+    """Sequence of the tile in `slot`, first token of the tile, first token and end of the sequence.
+
+    The slots of a sequence are those of `tokens.chunk_bounds`, except that an empty padded
+    sequence has one too, for its state.
+    """
+    if PACKED:
+        n = slot * 0
+        after = N
+        while after - n > 1:
+            middle = (n + after) // 2
+            owns = tl.load(cu_seqlens_ptr + middle) // C + middle <= slot
+            n = tl.where(owns, middle, n)
+            after = tl.where(owns, after, middle)
+        begin, end = sequence_bounds(cu_seqlens_ptr, n, T, PACKED)
+        start = begin + (slot - (begin // C + n)) * C
+    else:
+        tiles = tl.maximum(tl.cdiv(T, C), 1)
+        n = slot // tiles
+        begin, end = sequence_bounds(cu_seqlens_ptr, n, T, PACKED)
+        start = begin + (slot % tiles) * C
+    return n, start, begin, end
+
+
+@triton.jit(do_not_specialize=["T"])
+def causal_conv_step_kernel(
+    # pointers: the pool is [slots, D, W - 1], updated in place
+    x_ptr, weight_ptr, bias_ptr, pool_ptr, slot_idx_ptr, y_ptr, cu_seqlens_ptr,
+    # sizes
+    T, D: tl.constexpr, W: tl.constexpr,
+    # blocks: BW holds W - 1
+    BW: tl.constexpr, BD: tl.constexpr,
+    # flags
+    HAS_BIAS: tl.constexpr, HAS_SLOTS: tl.constexpr, SILU: tl.constexpr, PACKED: tl.constexpr,
+):  # fmt: skip
+    n = tl.program_id(0)
+    begin, end = sequence_bounds(cu_seqlens_ptr, n, T, PACKED)
+    slot = n
+    if HAS_SLOTS:
+        slot = tl.load(slot_idx_ptr + n)
+    S_ptr = pool_ptr + slot.to(tl.int64) * (D * (W - 1))
+    d = tl.program_id(1) * BD + tl.arange(0, BD)
+
+    for t in range(begin, end):
+        y = convolved(
+            x_ptr, S_ptr, weight_ptr, bias_ptr, t, begin, end, d, D, W, HAS_BIAS, True, SILU
+        )
+        tl.store(y_ptr + t * D + d, y.to(y_ptr.dtype.element_ty), mask=d < D)
+
+    # the state moves on: every thread has read before any thread writes
+    i = tl.arange(0, BW)[None, :]
+    t = end - (W - 1) + i
+    state = d[:, None] * (W - 1)
+    inside = (i < W - 1) & (d[:, None] < D)
+    new = tl.load(x_ptr + t * D + d[:, None], mask=inside & (t >= begin), other=0.0)
+    old = tl.load(S_ptr + state + (t - begin + W - 1), mask=inside & (t < begin), other=0.0)
+    kept = tl.where(t < begin, old, new.to(old.dtype))
+    tl.debug_barrier()
+    tl.store(S_ptr + state + i, kept, mask=inside & (begin < end))
