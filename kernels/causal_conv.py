@@ -14,7 +14,7 @@ from .forward import on_device
 from .launch import cdiv, kinds, launch
 from .tokens import sequence_bounds
 
-TOKENS, CHANNELS = 32, 128  # in a tile
+TOKENS, CHANNELS = 16, 128  # in a tile
 STEP_CHANNELS = 256  # in a program that takes a sequence's few new tokens one by one
 WARPS = 4
 
@@ -86,20 +86,22 @@ def convolve_pool(x, pool, weight, bias=None, slot_idx=None, cu_seqlens=None, si
 
 
 @triton.jit
-def input_at(x_ptr, S_ptr, t, begin, d, D: tl.constexpr, W: tl.constexpr, HAS_S: tl.constexpr):
-    """Inputs `t` of the sequence that begins at `begin`; those before it from its state."""
-    x = tl.load(x_ptr + t * D + d, mask=(t >= begin) & (d < D), other=0.0).to(tl.float32)
-    if HAS_S:
-        before = (t < begin) & (t > begin - W) & (d < D)
-        x += tl.load(S_ptr + d * (W - 1) + (t - begin + W - 1), mask=before, other=0.0).to(
-            tl.float32
-        )
-    return x
+def given(x_ptr, t, first, left, d, D: tl.constexpr):
+    """Inputs `t` of a sequence, counted from `x_ptr`; zero before `first` and from `left` on."""
+    inside = (t >= first) & (t < left) & (d < D)
+    return tl.load(x_ptr + t * D + d, mask=inside, other=0.0).to(tl.float32)
+
+
+@triton.jit
+def kept(S_ptr, t, first, d, D: tl.constexpr, W: tl.constexpr):
+    """Inputs `t` before `first`, of which the state has W - 1; zero for all others."""
+    inside = (t < first) & (t > first - W) & (d < D)
+    return tl.load(S_ptr + d * (W - 1) + t - first + W - 1, mask=inside, other=0.0).to(tl.float32)
 
 
 @triton.jit
 def convolved(
-    x_ptr, S_ptr, weight_ptr, bias_ptr, t, begin, end, d,
+    x_ptr, S_ptr, weight_ptr, bias_ptr, t, first, left, d,
     D: tl.constexpr, W: tl.constexpr, HAS_BIAS: tl.constexpr, HAS_S: tl.constexpr,
     SILU: tl.constexpr,
 ):  # fmt: skip
@@ -109,9 +111,12 @@ def convolved(
         y += tl.load(bias_ptr + d, mask=d < D, other=0.0).to(tl.float32)
     for i in tl.static_range(W):
         w = tl.load(weight_ptr + d * W + i, mask=d < D, other=0.0).to(tl.float32)
-        # tokens from `end` on are read as inputs of no sequence: their outputs are not kept
-        y += w * input_at(x_ptr, S_ptr, tl.where(t < end, t - (W - 1) + i, begin - W), begin, d,
-                          D, W, HAS_S)  # fmt: skip
+        y += w * given(x_ptr, t - (W - 1) + i, first, left, d, D)
+    if HAS_S:
+        if first > -W:  # only a sequence's first tokens reach back into its state
+            for i in tl.static_range(W - 1):
+                w = tl.load(weight_ptr + d * W + i, mask=d < D, other=0.0).to(tl.float32)
+                y += w * kept(S_ptr, t - (W - 1) + i, first, d, D, W)
     if SILU:
         y = y * tl.sigmoid(y)
     return y
@@ -129,22 +134,31 @@ def causal_conv_kernel(
     HAS_BIAS: tl.constexpr, HAS_S: tl.constexpr, SILU: tl.constexpr, PACKED: tl.constexpr,
 ):  # fmt: skip
     n, start, begin, end = tile_bounds(cu_seqlens_ptr, tl.program_id(0), N, T, C, PACKED)
-    t = start + tl.arange(0, C)[:, None]
     d = tl.program_id(1) * BD + tl.arange(0, BD)[None, :]
     S_at = n.to(tl.int64) * (D * (W - 1))
     S_ptr = S_first_ptr
     if HAS_S:
-        S_ptr = S_first_ptr + S_at
+        S_ptr += S_at
 
-    y = convolved(x_ptr, S_ptr, weight_ptr, bias_ptr, t, begin, end, d, D, W, HAS_BIAS, HAS_S, SILU)
-    tl.store(y_ptr + t * D + d, y.to(y_ptr.dtype.element_ty), mask=(t < end) & (d < D))
+    # tokens are counted from the tile's first, in 32 bits
+    x_ptr += start * D
+    y_ptr += start * D
+    t = tl.arange(0, C)[:, None]
+    first = tl.maximum(begin - start, -W).to(tl.int32)
+    left = tl.minimum(end - start, C).to(tl.int32)
+    y = convolved(
+        x_ptr, S_ptr, weight_ptr, bias_ptr, t, first, left, d, D, W, HAS_BIAS, HAS_S, SILU
+    )
+    tl.store(y_ptr + t * D + d, y.to(y_ptr.dtype.element_ty), mask=(t < left) & (d < D))
 
     # the tile with the last token, or the only one of an empty sequence
     if (end <= start + C) & ((start < end) | (start == begin)):
         for i in tl.static_range(W - 1):
-            kept = input_at(x_ptr, S_ptr, end - (W - 1) + i, begin, d, D, W, HAS_S)
-            kept = kept.to(S_last_ptr.dtype.element_ty)
-            tl.store(S_last_ptr + S_at + d * (W - 1) + i, kept, mask=d < D)
+            last = given(x_ptr, left - (W - 1) + i, first, left, d, D)
+            if HAS_S:
+                last += kept(S_ptr, left - (W - 1) + i, first, d, D, W)
+            last = last.to(S_last_ptr.dtype.element_ty)
+            tl.store(S_last_ptr + S_at + d * (W - 1) + i, last, mask=d < D)
 
 
 @triton.jit
@@ -191,19 +205,23 @@ def causal_conv_step_kernel(
     S_ptr = pool_ptr + slot.to(tl.int64) * (D * (W - 1))
     d = tl.program_id(1) * BD + tl.arange(0, BD)
 
-    for t in range(begin, end):
+    # tokens are counted from the sequence's first
+    x_ptr += begin * D
+    y_ptr += begin * D
+    left = (end - begin).to(tl.int32)
+    for t in range(left):
         y = convolved(
-            x_ptr, S_ptr, weight_ptr, bias_ptr, t, begin, end, d, D, W, HAS_BIAS, True, SILU
+            x_ptr, S_ptr, weight_ptr, bias_ptr, t, 0, left, d, D, W, HAS_BIAS, True, SILU
         )
         tl.store(y_ptr + t * D + d, y.to(y_ptr.dtype.element_ty), mask=d < D)
 
     # the state moves on: every thread has read before any thread writes
+    d = d[:, None]
     i = tl.arange(0, BW)[None, :]
-    t = end - (W - 1) + i
-    state = d[:, None] * (W - 1)
-    inside = (i < W - 1) & (d[:, None] < D)
-    new = tl.load(x_ptr + t * D + d[:, None], mask=inside & (t >= begin), other=0.0)
-    old = tl.load(S_ptr + state + (t - begin + W - 1), mask=inside & (t < begin), other=0.0)
-    kept = tl.where(t < begin, old, new.to(old.dtype))
+    t = left - (W - 1) + i
+    inside = (i < W - 1) & (d < D)
+    new = tl.load(x_ptr + t * D + d, mask=inside & (t >= 0), other=0.0)
+    old = tl.load(S_ptr + d * (W - 1) + t + W - 1, mask=inside & (t < 0), other=0.0)
+    last = tl.where(t < 0, old, new.to(old.dtype))
     tl.debug_barrier()
-    tl.store(S_ptr + state + i, kept, mask=inside & (begin < end))
+    tl.store(S_ptr + d * (W - 1) + i, last, mask=inside & (left > 0))
