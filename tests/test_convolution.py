@@ -195,13 +195,21 @@ def test_one_graph_padded_and_packed():
 BAD = {  # what is wrong: changes to good arguments, error, message
     "x is no tensor": ({"x": [1.0]}, TypeError, "x: expected a torch.Tensor"),
     "x has two axes": ({"x": torch.ones(3, 5)}, ValueError, r"x: expected 3 axes \[B, T, D\]"),
-    "whole numbers": ({"x": torch.ones(2, 3, 5, dtype=torch.int64)}, ValueError, "x: expected a dt"),
+    "whole numbers": (
+        {"x": torch.ones(2, 3, 5, dtype=torch.int64)},
+        ValueError,
+        "x: expected a dt",
+    ),
     "channels differ": ({"weight": torch.ones(4, 4)}, ValueError, r"weight: .*\[5, 4\]"),
     "no width": ({"weight": torch.ones(5, 0)}, ValueError, "weight: expected D >= 1 and W >= 1"),
     "bias": ({"bias": torch.ones(4)}, ValueError, r"bias: .*\[5\], got \[4\]"),
     "activation": ({"activation": "gelu"}, ValueError, "activation: expected 'silu' or None"),
     "backend": ({"backend": "cuda"}, ValueError, "backend: expected one of"),
-    "device": ({"bias": torch.ones(5, device="meta")}, ValueError, "bias: expected device cpu like"),
+    "device": (
+        {"bias": torch.ones(5, device="meta")},
+        ValueError,
+        "bias: expected device cpu like",
+    ),
     "offsets": ({"cu_seqlens": torch.tensor([0, 3])}, ValueError, "cu_seqlens: expected B = 1"),
 }
 BAD_PREFILL = BAD | {
