@@ -1,19 +1,22 @@
 """The weights of `GatedDeltaNet` from and to the layers of other libraries.
 
 A state dict is a dictionary from names to tensors. Each function takes one and returns another,
-and copies no more than it has to:
+and copies no more than it has to::
 
     layer.load_state_dict(from_qwen3_next(theirs, num_heads=16))
 
-| ours | fla 0.6 | Qwen3-Next | Qwen3.5 |
-|---|---|---|---|
-| `q_proj`, `k_proj`, `v_proj` | the same | in `in_proj_qkvz` | `in_proj_qkv`: rows q, k, v |
-| `g_proj` | the same | in `in_proj_qkvz` | `in_proj_z` |
-| `b_proj`, `a_proj` | the same | in `in_proj_ba` | `in_proj_b`, `in_proj_a` |
-| `conv1d`: channels q, k, v | `q_conv1d`, `k_conv1d`, `v_conv1d` | the same | the same |
-| `A_log`, `dt_bias` | the same | the same | the same |
-| `o_norm`, `o_proj` | the same | `norm`, `out_proj` | `norm`, `out_proj` |
+============================ ==================== ================== ========================
+ours                         fla 0.6              Qwen3-Next         Qwen3.5
+============================ ==================== ================== ========================
+`q_proj`, `k_proj`, `v_proj` the same             `in_proj_qkvz`     `in_proj_qkv`
+`g_proj`                     the same             `in_proj_qkvz`     `in_proj_z`
+`b_proj`, `a_proj`           the same             `in_proj_ba`       `in_proj_b`, `in_proj_a`
+`conv1d`                     `q_conv1d` and so on the same           the same
+`A_log`, `dt_bias`           the same             the same           the same
+`o_norm`, `o_proj`           the same             `norm`, `out_proj` `norm`, `out_proj`
+============================ ==================== ================== ========================
 
+The channels of `conv1d` and the rows of `in_proj_qkv` are those of q, k and v in this order.
 Olmo-Hybrid's state dict is ours as it is, both ways. Qwen3-Next interleaves: the rows of
 `in_proj_qkvz` are, for one key head after the other, its q, its k, and the v and z (our g) of all
 its value heads; those of `in_proj_ba` its heads' b and their a.

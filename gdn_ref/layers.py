@@ -1,7 +1,7 @@
 """The Gated DeltaNet layer: what a model puts where attention was.
 
     q, k, v = silu(conv([W_q x, W_k x, W_v x]))     a short causal convolution of each channel
-    q, k    = q / |q|, k / |k|                      per head
+    q, k    = q / norm(q), k / norm(k)              per head
     alpha   = exp(-exp(A_log) softplus(W_a x + dt_bias))
     beta    = sigmoid(W_b x), or twice that
     o       = gated delta rule (eq-gdn-recurrence)
@@ -28,12 +28,13 @@ DECODING_TOKENS = 8  # with a cache, up to this many tokens per sequence go one 
 class GatedDeltaNetCache:
     """What a layer keeps of the tokens it has seen, for N sequences. Its size does not grow.
 
-    Attributes
+    Parameters
     ----------
-    conv_state : torch.Tensor, [N, D, W - 1], or None before the first token
+    conv_state : torch.Tensor, [N, D, W - 1], optional
         The last inputs of the convolution, oldest first; D counts the channels of q, k and v.
-    recurrent_state : torch.Tensor, [N, HV, K, V], or None before the first token
-        The memory of each value head, in float32 at least.
+        None before the first token.
+    recurrent_state : torch.Tensor, [N, HV, K, V], optional
+        The memory of each value head, in float32 at least. None before the first token.
     """
 
     conv_state: torch.Tensor | None = None
@@ -87,23 +88,6 @@ class GatedDeltaNet(nn.Module):
     device, dtype : optional
         Of the parameters. `A_log` and `dt_bias` are float32 at least, for they pass through `exp`.
 
-    Attributes
-    ----------
-    q_proj, k_proj, v_proj, g_proj : nn.Linear
-        To `H K`, `H K`, `HV V` and `HV V` channels, without bias. `g_proj` makes the output gate.
-    a_proj, b_proj : nn.Linear
-        To HV numbers each: decay and write strength before their activations.
-    conv1d : nn.Conv1d
-        Weight `[D, 1, W]`, bias `[D]` or None, D = 2 H K + HV V: the channels of q, k, v in order.
-    A_log, dt_bias : nn.Parameter, [HV]
-        `exp(A_log)` starts uniform in (0.01, 16), `softplus(dt_bias)` log-uniform in
-        (0.001, 0.1). At `W_a x = 0` a head then loses half its memory within 0.4 to 69,000
-        tokens. Leave both out of weight decay.
-    o_norm : GatedRMSNorm
-        One weight per value dimension, shared by the heads; starts at 1.
-    o_proj : nn.Linear
-        From `HV V` channels back to `hidden_size`, without bias.
-
     Raises
     ------
     TypeError, ValueError
@@ -111,12 +95,25 @@ class GatedDeltaNet(nn.Module):
 
     Notes
     -----
+    Weights, with D = 2 H K + HV V channels, those of q, k and v in this order:
+
+    - `q_proj`, `k_proj`, `v_proj`, `g_proj`, linear without bias: tokens to queries, keys, values
+      and output gates;
+    - `a_proj`, `b_proj`, linear without bias: tokens to one number per value head each, decay and
+      write strength before their activations;
+    - `conv1d`: weight `[D, 1, W]`, bias `[D]` or None;
+    - `A_log`, `dt_bias`, `[HV]`: the gate. `exp(A_log)` starts uniform in (0.01, 16) and
+      `softplus(dt_bias)` log-uniform in (0.001, 0.1): where `W_a x = 0`, a head loses half its
+      memory within 0.4 to 69,000 tokens. Leave both out of weight decay;
+    - `o_norm`: one weight per value dimension, shared by the heads, 1 at the start;
+    - `o_proj`, linear without bias: all heads' outputs back to a token.
+
     Linear layers and the convolution start as PyTorch starts them; a model may do otherwise.
-    `gdn_ref.layer_weights` reads and writes the weights of other libraries.
-    Departures from the paper: the query is scaled by `K ** -0.5`, which the output
-    norm undoes but for its eps; the norms of q and k add 1e-6 under the root; the number of value
-    heads may exceed that of key heads (Qwen3-Next); beta may reach 2 (Grazzi et al.,
-    arXiv 2411.12537). The paper leaves the gate's parameters to Mamba-2, whose are these.
+
+    Departures from the paper: the query is scaled by `K ** -0.5`, which the output norm undoes but
+    for its eps; the norms of q and k add 1e-6 under the root; there may be more value heads than
+    key heads, as in Qwen3-Next; beta may reach 2 (Grazzi et al., arXiv 2411.12537). The gate's
+    parameters are Mamba-2's, to which the paper refers.
     """
 
     def __init__(
