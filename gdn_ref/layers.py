@@ -1,7 +1,7 @@
 """The Gated DeltaNet layer: what a model puts where attention was.
 
-    q, k, v = silu(conv([W_q x, W_k x, W_v x]))     a short causal convolution of each channel
-    q, k    = q / norm(q), k / norm(k)              per head
+    q, k, v = silu(conv([W_q x, W_k x, W_v x]))     channel by channel
+    q, k    = q / norm(q), k / norm(k)              head by head
     alpha   = exp(-exp(A_log) softplus(W_a x + dt_bias))
     beta    = sigmoid(W_b x), or twice that
     o       = gated delta rule (eq-gdn-recurrence)
@@ -74,7 +74,7 @@ class GatedDeltaNet(nn.Module):
     num_v_heads : int, optional
         Value heads HV, a multiple of H; value head h reads key head `h // (HV // H)`. Default: H.
     head_v_dim : int, optional
-        Size V of a value. Default: `2 * head_dim`, as in the paper.
+        Size V of a value. Default: `2 * head_dim`, as in flash-linear-attention.
     conv_size : int
         Width W of the short convolution.
     conv_bias : bool
