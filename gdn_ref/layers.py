@@ -160,7 +160,7 @@ class GatedDeltaNet(nn.Module):
         """Draw `A_log` and `dt_bias` afresh."""
         self.A_log.uniform_(0.01, 16).log_()
         dt = self.dt_bias.uniform_(math.log(1e-3), math.log(1e-1)).exp_()
-        self.dt_bias.copy_(dt + torch.log(-torch.expm1(-dt)))  # the inverse of softplus
+        self.dt_bias.copy_(torch.log(torch.expm1(dt)))  # the inverse of softplus
 
     def forward(self, x, cache=None, cu_seqlens=None, attention_mask=None):
         """The layer's output for the tokens `x`, after those that `cache` has seen.

@@ -222,4 +222,4 @@ def causal_conv_step_kernel(
     old = tl.load(S_ptr + d * (W - 1) + t + W - 1, mask=inside & (t < 0), other=0.0)
     last = tl.where(t < 0, old, new.to(old.dtype))
     tl.debug_barrier()
-    tl.store(S_ptr + d * (W - 1) + i, last, mask=inside & (left > 0))
+    tl.store(S_ptr + d * (W - 1) + i, last, mask=inside)

@@ -114,7 +114,8 @@ def test_left_padding_changes_nothing(conv_bias):
     net, x = layer(conv_bias=conv_bias), tokens(B=3, T=20)
     mask = torch.ones(3, 20)
     mask[1, :7], mask[2, :19] = 0, 0
-    padded = torch.where(mask[..., None] > 0, x, math.nan)
+    junk = torch.tensor([0.0, 100.0, math.nan], dtype=x.dtype)[:, None, None]
+    padded = torch.where(mask[..., None] > 0, x, junk)
     cache, next_token = GatedDeltaNetCache(), tokens(B=3, T=1, seed=3)
     y, y_next = net(padded, cache, attention_mask=mask), net(next_token, cache)
     for b, start in enumerate([0, 7, 19]):
@@ -128,7 +129,8 @@ def test_left_padding_changes_nothing(conv_bias):
 def test_right_padding_without_a_cache():
     net, x = layer(), tokens(B=1, T=20)
     mask = torch.arange(20)[None] < 13
-    y = net(torch.where(mask[..., None], x, math.nan), attention_mask=mask)
+    y = net(x, attention_mask=mask)
+    assert torch.equal(y, net(torch.where(mask[..., None], x, math.nan), attention_mask=mask))
     assert_close(y[:, :13], net(x[:, :13]), FORMS)
     assert not y[:, 13:].any()
 
@@ -243,7 +245,7 @@ def test_triton_in_the_interpreter():
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("dtype, tolerance", [(torch.bfloat16, 1e-2), (torch.float32, 1e-5)])
+@pytest.mark.parametrize("dtype, tolerance", [(torch.bfloat16, 1.5e-2), (torch.float32, 3e-5)])
 @torch.no_grad()
 def test_on_the_device(dtype, tolerance):
     """Prefill in two parts, packed, and decoding, against the reference in float64."""
@@ -257,6 +259,7 @@ def test_on_the_device(dtype, tolerance):
     parts = [net(part, cache) for part in x.split([3000, 1064, *[1] * 28, 4], dim=1)]
     assert_close(torch.cat(parts, 1).double().cpu(), full.cpu(), tolerance)
     assert_close(parts[-1].double().cpu(), full[:, -4:].cpu(), tolerance)
+    assert_close(torch.cat(parts, 1).double().cpu(), net(x).double().cpu(), min(tolerance, 5e-3))
     packed, cu_seqlens = x.reshape(1, -1, 256), torch.tensor([0, 4096, 8192], device="cuda")
     y = net(packed, GatedDeltaNetCache(), cu_seqlens).view(2, 4096, 256)
     assert_close(y.double().cpu(), full.cpu(), tolerance)

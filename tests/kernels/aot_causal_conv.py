@@ -30,10 +30,14 @@ if __name__ == "__main__":
                 prefill = {**constants, "C": TOKENS, "BD": CHANNELS, "HAS_S": True}
                 step = {**constants, "BW": 4 if W > 3 else W - 1, "BD": STEP_CHANNELS}
                 step["HAS_SLOTS"] = True
-                for kernel, flags in (
-                    (causal_conv_kernel, prefill), (causal_conv_step_kernel, step),
-                ):  # fmt: skip
-                    name = f"sm_{capability} {kernel.__name__} W={W} {dtype}"
+                less = {"bias_ptr": None, "S_first_ptr": None, "cu_seqlens_ptr": None}
+                less |= {"HAS_BIAS": False, "HAS_S": False, "PACKED": False, "SILU": False}
+                for kernel, flags, what in (
+                    (causal_conv_kernel, prefill, "all"),
+                    (causal_conv_kernel, {**prefill, **less}, "bare"),
+                    (causal_conv_step_kernel, step, "all"),
+                ):
+                    name = f"sm_{capability} {kernel.__name__} {what} W={W} {dtype}"
                     options = {"num_warps": WARPS}
                     report[name] = compile_for(capability, kernel, tensors, flags, options)
     json.dump(report, sys.stdout, indent=1)

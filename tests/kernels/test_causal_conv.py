@@ -37,7 +37,7 @@ def inputs(device, dtype, lengths=None, T=70, D=131, W=4):
     given = {k: torch.randn(*s, generator=random).to(device, dtype) for k, s in sizes.items()}
     exact = {name: x.double() for name, x in given.items()}
     if lengths is not None:
-        offsets = torch.tensor([0, *lengths], device=device).cumsum(0)
+        offsets = torch.tensor([0, *lengths]).cumsum(0).to(device)
         given["cu_seqlens"] = exact["cu_seqlens"] = offsets
     return given, exact
 
