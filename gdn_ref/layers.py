@@ -35,6 +35,14 @@ class GatedDeltaNetCache:
         None before the first token.
     recurrent_state : torch.Tensor, [N, HV, K, V], optional
         The memory of each value head, in float32 at least. None before the first token.
+
+    Notes
+    -----
+    transformers keeps one input more, `conv_states[0]`, `[B, D, W]`, and the same memory,
+    `recurrent_states[0]`: `GatedDeltaNetCache(conv_states[0][..., 1:], recurrent_states[0])`.
+    flash-linear-attention's layer keeps three convolution states, of q, k and v, `[N, D, W]` each,
+    and the memory as `[N, HV, V, K]`: concatenate the three along D and cut off the first input;
+    transpose the memory.
     """
 
     conv_state: torch.Tensor | None = None

@@ -97,6 +97,9 @@ def test_states_of_transformers():
     assert_close(cache.conv_state, whole.conv_state, FLOAT32)
     assert_close(cache.recurrent_state, whole.recurrent_state, FLOAT32)
     assert_close(ours(x[:, 30:], cache), net(x)[:, 30:], FLOAT32)
+    states.conv_states[0] = torch.nn.functional.pad(whole.conv_state, (1, 0), value=100.0)
+    states.recurrent_states[0] = whole.recurrent_state
+    assert_close(net(x[:, 30:], cache_params=past), net(x)[:, 30:], FLOAT32)
 
 
 @pytest.fixture(scope="module")
