@@ -1,8 +1,11 @@
 """The layer with the weights of other libraries' layers computes what they compute.
 
-transformers' layers run in plain PyTorch, on the CPU, in float32 inside. fla's layer can be built
-anywhere, and runs on a GPU.
+transformers' layers run in plain PyTorch, on the CPU, in float32 inside; the wrappers that would call
+other packages, even for CPU tensors, are taken off. fla's layer can be built anywhere, and runs on
+a GPU.
 """
+
+import inspect
 
 import pytest
 import torch
@@ -37,13 +40,19 @@ TRANSFORMERS = {  # module, layer, configuration, weights there and back, option
 }  # fmt: skip
 
 
-def theirs(name, layer, configuration):
+PLAIN = ("torch_chunk_gated_delta_rule", "torch_recurrent_gated_delta_rule")
+PLAIN += ("causal_conv1d_fn", "causal_conv1d_update")
+
+
+def theirs(monkeypatch, name, layer, configuration):
     """Their layer, small, its weights such that mistakes show; and its configuration."""
     pytest.importorskip("transformers", reason="transformers is not installed")
     module = pytest.importorskip(
         f"transformers.models.{name}.modeling_{name}",
         reason=f"this transformers has no {name}",
     )
+    for function in PLAIN:
+        monkeypatch.setattr(module, function, inspect.unwrap(getattr(module, function)))
     options = {"linear_allow_neg_eigval": True} if name == "olmo_hybrid" else {}
     types = ["linear_attention", "full_attention"]
     config = getattr(module, configuration)(
@@ -62,9 +71,9 @@ def theirs(name, layer, configuration):
 
 @pytest.mark.parametrize("name", TRANSFORMERS)
 @torch.no_grad()
-def test_transformers_layers(name):
+def test_transformers_layers(monkeypatch, name):
     layer, configuration, there, back, options = TRANSFORMERS[name]
-    net, _ = theirs(name, layer, configuration)
+    net, _ = theirs(monkeypatch, name, layer, configuration)
     ours = GatedDeltaNet(24, **OURS, **options)
     ours.load_state_dict(there(net.state_dict()))
     x = torch.randn(2, 130, 24)
@@ -80,10 +89,10 @@ def test_transformers_layers(name):
 
 
 @torch.no_grad()
-def test_states_of_transformers():
+def test_states_of_transformers(monkeypatch):
     """A prompt in their layer, the next token in ours: the documented mapping of the states."""
     layer, configuration, there, _, options = TRANSFORMERS["qwen3_next"]
-    net, config = theirs("qwen3_next", layer, configuration)
+    net, config = theirs(monkeypatch, "qwen3_next", layer, configuration)
     from transformers import DynamicCache
 
     ours = GatedDeltaNet(24, **OURS, **options)
