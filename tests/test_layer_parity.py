@@ -1,8 +1,8 @@
 """The layer with the weights of other libraries' layers computes what they compute.
 
-transformers' layers run in plain PyTorch, on the CPU, in float32 inside; the wrappers that would call
-other packages, even for CPU tensors, are taken off. fla's layer can be built anywhere, and runs on
-a GPU.
+transformers' layers run in plain PyTorch, on the CPU, in float32 inside; the wrappers that would
+call other packages, even for CPU tensors, are taken off. fla's layer can be built anywhere, and
+runs on a GPU.
 """
 
 import inspect
