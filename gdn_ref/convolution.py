@@ -61,8 +61,7 @@ def causal_conv1d(
 
     Notes
     -----
-    Computed in float32 (float64 if x is float64). Gradients reach every tensor; with Triton, the
-    backward pass recomputes the reference and differentiates that.
+    Computed in float32 (float64 if x is float64). Gradients reach every tensor.
     """
     validation.check_flags(output_final_state=output_final_state)
     layer_validation.check_activation(activation)
@@ -167,7 +166,7 @@ def shift(x, S, cu_seqlens, W):
 
 
 class TritonConvolution(torch.autograd.Function):
-    """The kernel; its backward pass recomputes `reference`, and has the same arguments."""
+    """The kernels both ways; same arguments and results as `reference`."""
 
     @staticmethod
     def forward(ctx, x, weight, bias, initial_state, cu_seqlens, activation):
@@ -180,17 +179,10 @@ class TritonConvolution(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, dy, dS):
-        *inputs, cu_seqlens = ctx.saved_tensors
-        leaves = [
-            None if x is None else x.detach().requires_grad_(need)
-            for x, need in zip(inputs, ctx.needs_input_grad, strict=False)
-        ]
-        with torch.enable_grad():
-            y, S = reference(*leaves, cu_seqlens, ctx.activation)
-        paths = [(y, dy), (S, dS.to(S.dtype))]
-        paths = [(x, dx) for x, dx in paths if x.requires_grad]  # weights do not reach the state
-        torch.autograd.backward(*zip(*paths, strict=True))
-        return *(None if x is None else x.grad for x in leaves), None, None
+        from .kernels.causal_conv_backward import convolve_backward
+
+        silu = ctx.activation == "silu"
+        return *convolve_backward(dy, dS, *ctx.saved_tensors, silu), None, None
 
 
 def wants_triton(x, backend):

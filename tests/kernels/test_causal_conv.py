@@ -108,18 +108,35 @@ def test_inputs_that_are_not_contiguous(device, dtype, tolerance):
     close(found, causal_conv1d(**exact, output_final_state=True, backend="reference"), tolerance)
 
 
-@SOMEWHERE
-@pytest.mark.parametrize("lengths", [None, [3, 0, 40]])
-def test_gradients_are_the_references(device, dtype, tolerance, lengths):
-    given, exact = inputs(device, dtype, lengths, D=5)
+@EVERYWHERE
+@pytest.mark.parametrize("lengths", [None, [3, 0, 40, 1, 2, 16, 18]])
+@pytest.mark.parametrize("W", [1, 2, 4])
+@pytest.mark.parametrize("activation", ["silu", None])
+def test_gradients_are_the_references(device, dtype, tolerance, lengths, W, activation):
+    given, exact = inputs(device, dtype, lengths, D=131, W=W)
+    dy, dS = (torch.randn_like(given[name]) for name in ("x", "initial_state"))
     gradients = []
     for tensors, backend in ((given, "triton"), (exact, "reference")):
         leaves = {n: x.requires_grad_() for n, x in tensors.items() if n != "cu_seqlens"}
         offsets = tensors.get("cu_seqlens")
-        options = {"cu_seqlens": offsets, "output_final_state": True, "backend": backend}
-        y, S = causal_conv1d(**leaves, **options)
-        (y.sin().sum() + S.cos().sum()).backward()
+        options = {"output_final_state": True, "backend": backend, "activation": activation}
+        results = causal_conv1d(**leaves, cu_seqlens=offsets, **options)
+        torch.autograd.backward(results, [dy.to(results[0].dtype), dS.to(results[0].dtype)])
         gradients.append([x.grad for x in leaves.values()])
+    for name, found, expected in zip(leaves, *gradients, strict=True):
+        assert found.dtype == dtype, name
+        assert_close(found.double().cpu(), expected.cpu(), tolerance)
+
+
+@SOMEWHERE
+@pytest.mark.parametrize("T", [0, 2, 20])
+def test_gradients_with_less(device, dtype, tolerance, T):
+    given, exact = inputs(device, dtype, T=T, D=5)
+    gradients = []
+    for tensors, backend in ((given, "triton"), (exact, "reference")):
+        x, weight = (tensors[name].requires_grad_() for name in ("x", "weight"))
+        causal_conv1d(x, weight, backend=backend)[0].sin().sum().backward()
+        gradients.append([x.grad, weight.grad])
     close(*gradients, tolerance)
 
 
