@@ -26,5 +26,5 @@ def test_every_kernel_fits_its_architecture(capability):
     assert len(kernels) == 54  # six variants, three dtypes, three widths
     for name, used in kernels.items():
         assert used["spilled_bytes"] <= 16, name
-        assert 16 < used["registers"] <= 128, name
+        assert 16 < used["registers"] <= 160, name
         assert used["shared_bytes"] <= 16384, name
