@@ -104,13 +104,13 @@ def output_gradient_kernel(
 
 
 @triton.jit
-def input_gradient(dz_ptr, dS_ptr, weight_ptr, t, first, end, d, D: tl.constexpr, W: tl.constexpr):
-    """`dx` of the inputs `t`, given or kept, of a sequence from `first` to `end`, in float32."""
+def input_gradient(dz_ptr, dS_ptr, weight_ptr, t, end, d, D: tl.constexpr, W: tl.constexpr):
+    """`dx` of the inputs `t`, given or kept, before `end`, counted from a tile's first token."""
     last = (t >= end - (W - 1)) & (t < end) & (d < D)  # these are the last state
     dx = tl.load(dS_ptr + d * (W - 1) + t - end + W - 1, mask=last, other=0.0).to(tl.float32)
     for i in tl.static_range(W):
         w = tl.load(weight_ptr + d * W + i, mask=d < D, other=0.0).to(tl.float32)
-        dx += w * given(dz_ptr, t + (W - 1) - i, first, end, d, D)
+        dx += w * given(dz_ptr, t + (W - 1) - i, 0, end, d, D)
     return dx
 
 
@@ -132,14 +132,13 @@ def input_gradient_kernel(
     dx_ptr += start * D
     dS_ptr = dS_last_ptr + S_at
     t = tl.arange(0, C)[:, None]
-    first = tl.maximum(begin - start, -W).to(tl.int32)
     stop = tl.minimum(end - start, C + W).to(tl.int32)  # the outputs beyond the tile read it too
 
-    dx = input_gradient(dz_ptr, dS_ptr, weight_ptr, t, first, stop, d, D, W)
+    dx = input_gradient(dz_ptr, dS_ptr, weight_ptr, t, stop, d, D, W)
     tl.store(dx_ptr + t * D + d, dx.to(dx_ptr.dtype.element_ty), mask=(t < stop) & (d < D))
     if HAS_S:  # noqa: SIM102 (known when the kernel is compiled)
         if start == begin:
             for i in tl.static_range(W - 1):
-                dS = input_gradient(dz_ptr, dS_ptr, weight_ptr, i - (W - 1), 0, stop, d, D, W)
+                dS = input_gradient(dz_ptr, dS_ptr, weight_ptr, i - (W - 1), stop, d, D, W)
                 dS = dS.to(dS_first_ptr.dtype.element_ty)
                 tl.store(dS_first_ptr + S_at + d * (W - 1) + i, dS, mask=d < D)
