@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from gdn_ref.figures import ch14_model, ch20, ch20_swap
 from gdn_ref.figures.ch20_models import LOG, LOGGED, MODELS, NEXT
+from gdn_ref.integrations.transformers import use_gdn_ref
 from gdn_ref.proofs import ch20_model as cost
 from gdn_ref.proofs.ch20_model import with_share
 
@@ -98,7 +99,7 @@ def test_the_bytes_are_those_of_a_cache_of_transformers():
 
     model = ch20_swap.small_model().bfloat16()
     x, T, n = small(model.config), 70, 2
-    with torch.no_grad():
+    with torch.no_grad(), use_gdn_ref(model):  # transformers' own operators may need a GPU
         tokens = torch.randint(1, 256, (n, T))
         kept = model.model(tokens, use_cache=True).past_key_values
     held = []

@@ -499,9 +499,10 @@ def test_a_model_without_such_layers():
     refused(layer, ValueError, "got Mine, which has none")
 
 
-def test_no_model():
+@pytest.mark.parametrize("call", [use_gdn_ref, remove_gdn_ref])
+def test_no_model(call):
     with pytest.raises(TypeError, match="model: expected a torch.nn.Module, got str"):
-        use_gdn_ref("Qwen/Qwen3-Next-80B-A3B-Instruct")
+        call("Qwen/Qwen3-Next-80B-A3B-Instruct")
 
 
 @pytest.mark.parametrize(

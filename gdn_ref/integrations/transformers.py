@@ -67,11 +67,10 @@ def use_gdn_ref(model, backend="auto"):
     Notes
     -----
     transformers passes its layers options that its plain operators ignore; so do ours, except
-    `cu_seq_lens_q`, the offsets of packed sequences, which they obey. Swap after quantising or
-    `torch.nn.Module.to`, before `torch.compile`.
+    `cu_seq_lens_q`, the offsets of packed sequences, which they obey. (Its plain convolution does
+    not.) Swap before `torch.compile`.
     """
-    if not isinstance(model, nn.Module):
-        raise TypeError(f"model: expected a torch.nn.Module, got {type(model).__name__}")
+    check_module(model)
     check_backend(backend)
     if any(isinstance(layer, UsesGdnRef) for layer in model.modules()):
         raise ValueError("model: expected one without gdn_ref, got one that uses it: remove first")
@@ -94,6 +93,7 @@ def remove_gdn_ref(model):
 
     `Swap.remove` does the same. This one serves a copied or loaded model, which has no `Swap`.
     """
+    check_module(model)
     for layer in model.modules():
         if isinstance(layer, UsesGdnRef):
             change_class(layer, layer.theirs)
@@ -183,6 +183,12 @@ def change_class(layer, new):
     for name in ("forward", "_old_forward"):
         if getattr(vars(layer).get(name), "__func__", None) is old:
             setattr(layer, name, MethodType(new.forward, layer))
+
+
+def check_module(model):
+    """`model` is a module of PyTorch."""
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model: expected a torch.nn.Module, got {type(model).__name__}")
 
 
 def check_forward(layer):
