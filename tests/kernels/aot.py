@@ -54,12 +54,12 @@ def configurations():
             "cu_seqlens_ptr": "*i64", "scale": "fp32", "T": "i32", "total": "i32",
         }  # fmt: skip
         case = f"K={K} V={V} {str(dtype).removeprefix('torch.')}"
-        constants = {**sizes, "HAS_G": True, "PACKED": True}
+        constants = {**sizes, "HAS_G": True, "PACKED": True, "SCALED": True}
         constants["PRECISION"] = "tf32x3" if exact else "tf32"
         options = {"num_warps": tiles["transform_warps"], "num_stages": 1}
         yield f"transform {case}", ut_transform_kernel, transform, constants, options
         if not exact and K <= 128:
-            constants = {"K": K, "BK": tiles["BK"], "HAS_G": True, "PACKED": True}
+            constants = {"K": K, "BK": tiles["BK"], "HAS_G": True, "PACKED": True, "SCALED": True}
             constants["LAUNCHES_NEXT"] = False
             kernel, options = ut_transform_16bit_kernel, {"num_warps": 1}
             yield f"transform 16 bits {case}", kernel, transform, constants, options
