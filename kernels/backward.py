@@ -44,14 +44,8 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
     dS_first = v.new_empty((N, HV, V, K), dtype=torch.float32)
     if N == 0:
         return dq, dk, dv, dg, dbeta, dS_first
-    if dS_last is not None:
-        dS_last = dS_last.contiguous()
-    S_v, S_k = K, 1
-    if initial_state is not None:
-        if initial_state.mT.is_contiguous():
-            S_v, S_k = 1, V
-        else:
-            initial_state = initial_state.contiguous()
+    initial_state, strides = state_strides(initial_state, K, V)
+    dS_last, dS_strides = state_strides(dS_last, K, V)
 
     tiles = tile_rule(K, v.dtype, chunk_size)
     C, BK, BV = tiles["C"], tiles["BK"], tiles["BV"]
@@ -69,7 +63,7 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
             launch(
                 chunk_states_kernel, (N * HV * cdiv(V, BV),),
                 (k, v, beta, c, T_inv, initial_state, states, cu_seqlens, T, B * T),
-                {**sizes, "S_v": S_v, "S_k": S_k, **blocks, "BV": BV,
+                {**sizes, **strides, **blocks, "BV": BV,
                  "HAS_S": initial_state is not None, **flags, "STAGES": tiles["stages"]},
                 known, **options,
             )  # fmt: skip
@@ -77,7 +71,7 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
             from . import on_hopper
 
             on_hopper.gradients(
-                q, k, v, beta, do, c, T_inv, states, dstates, dS_last,
+                q, k, v, beta, do, c, T_inv, states, dstates, dS_last, dS_strides,
                 dq, dk, dv, dg, dbeta, dS_first, cu_seqlens, scale, slots, known,
             )  # fmt: skip
         else:
@@ -85,7 +79,7 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
                 state_gradients_kernel, (N * HV * cdiv(V, BV),),
                 (q, k, do, beta, c, T_inv, dS_last, dv, dstates, dS_first, cu_seqlens, scale, T,
                  B * T),
-                {**sizes, **blocks, "BV": BV, "HAS_DS": dS_last is not None, **flags,
+                {**sizes, **dS_strides, **blocks, "BV": BV, "HAS_DS": dS_last is not None, **flags,
                  "STAGES": tiles["stages"]},
                 known, **options,
             )  # fmt: skip
@@ -100,6 +94,15 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
                 known, num_warps=4,
             )  # fmt: skip
     return dq, dk, dv, dg, dbeta, dS_first
+
+
+def state_strides(S, K, V):
+    """`S` and how it lies in memory, `[V, K]` or `[K, V]`; copied if neither."""
+    if S is not None and not S.is_contiguous():
+        if S.mT.is_contiguous():
+            return S, {"S_v": 1, "S_k": V}
+        S = S.contiguous()
+    return S, {"S_v": K, "S_k": 1}
 
 
 def gradient_slice(BK, dtype):
