@@ -47,7 +47,7 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
     initial_state, strides = state_strides(initial_state, K, V)
     dS_last, dS_strides = state_strides(dS_last, K, V)
 
-    tiles = tile_rule(K, v.dtype, chunk_size)
+    tiles = gradient_tiles(K, v.dtype, chunk_size)
     C, BK, BV = tiles["C"], tiles["BK"], tiles["BV"]
     slots = T // C + N if packed else B * cdiv(T, C)
     states = v.new_empty((slots, HV, V, K))
@@ -89,9 +89,9 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
                 chunk_gradients_kernel, (N if short else slots, H),
                 (q, k, v, beta, c, T_inv, do, dv, states, dstates, dq, dk, dg, dbeta, cu_seqlens,
                  scale, N, T, B * T),
-                {**sizes, **blocks, "BV": gradient_slice(BK, v.dtype), "HAS_G": g is not None,
+                {**sizes, **blocks, "BV": tiles["gradient_BV"], "HAS_G": g is not None,
                  "PACKED": packed, "SHORT": short, "PRECISION": flags["PRECISION"]},
-                known, num_warps=4,
+                known, num_warps=tiles["gradient_warps"],
             )  # fmt: skip
     return dq, dk, dv, dg, dbeta, dS_first
 
@@ -105,8 +105,17 @@ def state_strides(S, K, V):
     return S, {"S_v": K, "S_k": 1}
 
 
-def gradient_slice(BK, dtype):
-    """Value dimensions that `chunk_gradients` has on hand at a time."""
+def gradient_tiles(K, dtype, chunk_size):
+    """`forward.tile_rule` for the backward pass, measured on an H100.
+
+    `chunk_gradients` keeps two `[C, BK]` sums in registers, so heads of more than 128 dimensions
+    fit 32 tokens at a time, and slices of 32 value dimensions in the scans too. `gradient_BV` is
+    the slice that `chunk_gradients` has on hand at a time.
+    """
+    tiles = tile_rule(K, dtype, chunk_size)
     if dtype == torch.float32:
-        return 16
-    return 64 if BK <= 64 else 32
+        return tiles | {"gradient_BV": 16, "gradient_warps": 4}
+    if tiles["BK"] > 128:
+        few = {"C": min(tiles["C"], 32), "BV": 32, "scan_warps": 4}
+        return tiles | few | {"gradient_BV": 32, "gradient_warps": 8}
+    return tiles | {"gradient_BV": 64 if tiles["BK"] <= 64 else 32, "gradient_warps": 4}
