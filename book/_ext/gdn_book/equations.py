@@ -1,6 +1,5 @@
 """The table of all equations: how each is checked, what the checks reject, and a filter."""
 
-import re
 from html import escape
 
 from docutils import nodes
@@ -66,10 +65,8 @@ def _plain_title(env, page):
     if not page:
         return "on no page"
     title = env.titles[page]
-    words = re.sub(r"\\(?:mathbf|boldsymbol|mathrm)\b\s*|[{}]", "", title.astext())
-    for tex, sign in ((r"\,", ""), (r"\alpha", "α"), (r"\beta", "β"), (r"^\top", "ᵀ")):
-        words = words.replace(tex, sign)
-    return "".join(f"{n}. " for n in title.get("secnumber", ())) + words
+    number = "".join(f"{n}. " for n in title.get("secnumber", ()))
+    return number + tables.without_tex(title.astext())
 
 
 def _by_page(app):

@@ -1,5 +1,7 @@
 """Tables of nodes, and links to equations and pages by their numbers, for the appendices."""
 
+import re
+
 from docutils import nodes
 
 
@@ -44,6 +46,14 @@ def page(app, docname, name):
     uri = app.builder.get_relative_uri(docname, name)
     words = [nodes.Text(number), *(word.deepcopy() for word in title.children)]
     return nodes.reference("", "", *words, refuri=uri, internal=True)
+
+
+def without_tex(title):
+    """A title as plain text, for places that hold no formula."""
+    title = re.sub(r"\\(?:mathbf|boldsymbol|mathrm)\b\s*|\\[(),]|[{}]", "", title)
+    for tex, sign in ((r"\alpha", "α"), (r"\beta", "β"), (r"^\top", "ᵀ")):
+        title = title.replace(tex, sign)
+    return title
 
 
 def in_book_order(env):
