@@ -42,13 +42,14 @@ class Totals(FromResults):
         confirmed = sum(entry["passed"] for entry in self.found.errata)
         seconds = sum(check["seconds"] for check in self.found.checks)
         versions = ", ".join(f"{k} {v}" for k, v in self.found.data.get("versions", {}).items())
-        return self.parse(
+        words = (
             f"**{len(self.found.by_label)} equations are checked by {len(self.found.checks)} "
             f"checks; {len(self.found.definitions)} more are definitions. The checks reject "
             f"{rejected} of {len(mutants)} mutants, confirm {confirmed} of "
             f"{len(self.found.errata)} errata, and take {seconds:.0f} seconds.** "
             f"Run on {self.found.data.get('date', 'no date')} with {versions}."
         )
+        return [nodes.container("", *self.parse(words), classes=["gdn-totals"])]
 
 
 class Methods(FromResults):

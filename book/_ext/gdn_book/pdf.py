@@ -153,12 +153,12 @@ class OnePage:
         )
 
     def _cover(self, title, version, date):
-        totals = self.site / "book" / "verification.html"
-        found = re.search(r"<strong>(\d.*?)</strong>", totals.read_text("utf-8"), re.DOTALL)
+        found = (article.select_one(".gdn-totals strong") for article in self.articles.values())
+        totals = next((words.get_text() for words in found if words), "")
         name, _, promise = title.partition(", ")
         return (
             f'<header class="gdn-cover"><p class="gdn-cover-title">{escape(name)}</p>'
-            f"<p class=gdn-cover-promise>{escape(promise)}</p><p>{found[1] if found else ''}</p>"
+            f"<p class=gdn-cover-promise>{escape(promise)}</p><p>{escape(totals)}</p>"
             f"<p>Version {escape(version)}, {escape(date)}</p></header>"
         )
 
