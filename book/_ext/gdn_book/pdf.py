@@ -134,11 +134,11 @@ class OnePage:
             solution.replace_with(BeautifulSoup(link, "html.parser"))
         return solutions
 
-    def html(self, title, version, date):
+    def html(self, title, author, version, date):
         """The page: cover, contents, the articles by part, the solutions."""
         styles = [element for element, is_style in self.head.items() if is_style]
         scripts = [element for element, is_style in self.head.items() if not is_style]
-        body = [self._cover(title, version, date), self._contents()]
+        body = [self._cover(title, author, version, date), self._contents()]
         for number, (caption, pages) in enumerate(parts(self.toc)):
             if caption:
                 part = f'<h1 class="gdn-part" id="part-{number}">{escape(caption)}</h1>'
@@ -152,14 +152,14 @@ class OnePage:
             f'<body class="gdn-book">{"".join(body)}</body></html>'
         )
 
-    def _cover(self, title, version, date):
+    def _cover(self, title, author, version, date):
         found = (article.select_one(".gdn-totals strong") for article in self.articles.values())
         totals = next((words.get_text() for words in found if words), "")
         name, _, promise = title.partition(", ")
         return (
             f'<header class="gdn-cover"><p class="gdn-cover-title">{escape(name)}</p>'
-            f"<p class=gdn-cover-promise>{escape(promise)}</p><p>{escape(totals)}</p>"
-            f"<p>Version {escape(version)}, {escape(date)}</p></header>"
+            f'<p class="gdn-cover-promise">{escape(promise)}</p><p>{escape(totals)}</p>'
+            f"<p>{escape(author)}<br>Version {escape(version)}, {escape(date)}</p></header>"
         )
 
     def _contents(self):
@@ -245,10 +245,11 @@ def main(argv=None):
         raise SystemExit(f"no built book in {args.site}: run `make book` first")
 
     start = time.perf_counter()
-    title = yaml.safe_load(Path("_config.yml").read_text("utf-8"))["title"]
+    config = yaml.safe_load(Path("_config.yml").read_text("utf-8"))
     version = yaml.safe_load(Path("CITATION.cff").read_text("utf-8"))["version"]
     book = OnePage(args.site, yaml.safe_load(args.toc.read_text("utf-8")))
-    pages = print_book(book.html(title, version, datetime.date.today().isoformat()), args.out)
+    today = datetime.date.today().isoformat()
+    pages = print_book(book.html(config["title"], config["author"], version, today), args.out)
     size = args.out.stat().st_size / 1e6
     print(f"{args.out}: {pages} pages, {size:.1f} MB, {time.perf_counter() - start:.0f} s")
 

@@ -102,7 +102,7 @@ class Versions(SphinxDirective):
             f"<details><summary>{len(needed)} packages that these need</summary>"
             f"<p>{', '.join(needed)}</p></details>"
         )
-        return [tables.table(["", "version", "part of"], cells), tables.html(fold)]
+        return [tables.table(["what", "version", "part of"], cells), tables.html(fold)]
 
 
 def pinned_versions(text):
