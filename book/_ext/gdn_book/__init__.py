@@ -14,6 +14,7 @@ The parts:
     links     equation labels in code and docstrings become links; figure scripts
     numbers   chapter numbers come from file names
     addresses, tables   what the others share
+    pdf, onepage        the built site on paper: a program of its own, `make pdf`
 """
 
 from pathlib import Path
