@@ -218,12 +218,13 @@ TOO_WIDE = """() => [...document.querySelectorAll('body *')].filter(e => {
     }).slice(0, 5).map(e => e.outerHTML.slice(0, 120))"""
 
 
+@pytest.fixture(scope="module")
+def reader():
+    return pypdf.PdfReader(WHOLE)
+
+
 @pytest.mark.skipif(not WHOLE.is_file(), reason="no printed book: run `make pdf` first")
 class TestWholeBook:
-    @pytest.fixture(scope="class")
-    def reader(self):
-        return pypdf.PdfReader(WHOLE)
-
     def test_the_outline_has_every_chapter_of_the_contents(self, reader):
         chapters = sorted((ROOT / "_build" / "html" / "chapters").glob("[0-9]*.html"))
         assert chapters
