@@ -1,5 +1,6 @@
 """The book on paper: a small PDF made here, and the whole one where `make pdf` has made it."""
 
+import io
 import re
 import shutil
 import sys
@@ -9,6 +10,7 @@ import pytest
 from tiny_book import CHAPTER, CONF, INDEX, Book
 
 ROOT = Path(__file__).parents[2]
+CHROMIUM = shutil.which("chromium")
 WHOLE = ROOT / "_build" / "gdn-book.pdf"
 pypdf = pytest.importorskip("pypdf", reason="pypdf is not installed: run `make env`")
 
@@ -16,6 +18,7 @@ THEME = f"""
 html_theme = "sphinx_book_theme"
 html_static_path = [{str(ROOT / "book" / "_static")!r}]
 html_css_files = ["gdn.css", ("print.css", {{"media": "print"}})]
+html_js_files = [("print.js", {{"defer": "defer"}})]
 mathjax_path = "vendor/mathjax/tex-svg-full.js"
 mathjax3_config = {{"loader": {{"load": ["ui/lazy"]}}, "svg": {{"fontCache": "global"}}}}
 extensions += ["sphinx.ext.mathjax", "sphinx_copybutton", "sphinx_togglebutton"]
@@ -58,8 +61,8 @@ TOC["parts"][0]["chapters"] = [{"file": name} for name in ("11_chunks", "notes",
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
-    """`(reader of the PDF, the HTML that was printed)` of a book of four pages."""
-    if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
+    """`(reader of the PDF, the HTML that was printed, the site)` of a book of four pages."""
+    if CHROMIUM is None:
         pytest.skip("no chromium on the PATH")
     folder = tmp_path_factory.mktemp("book")
     book = Book(folder)
@@ -82,7 +85,17 @@ def printed(tmp_path_factory):
     pages = pdf.print_book(html, out)
     reader = pypdf.PdfReader(out)
     assert pages == len(reader.pages)
-    return reader, html
+    return reader, html, folder / "html"
+
+
+@pytest.fixture
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
 
 
 def titles(outline):
@@ -151,7 +164,7 @@ class TestSmallBook:
         assert outline[-2] == "Solutions to the exercises" and outline[-1] == ["11. Chunks"]
 
     def test_the_contents_name_the_page_of_each_chapter(self, printed):
-        reader, _ = printed
+        reader = printed[0]
         contents, where = words(reader, 1), places(reader)
         for name, title in {"11_chunks": "11. Chunks", "notes": "Notes on α"}.items():
             assert re.search(rf"{re.escape(title)} ?{where[name]}\b", contents), contents
@@ -171,7 +184,7 @@ class TestSmallBook:
         assert "checked: computer algebra, every n; 2 mutants rejected" in text
 
     def test_solutions_are_at_the_end_and_the_exercise_names_the_page(self, printed):
-        reader, _ = printed
+        reader = printed[0]
         page = places(reader)["11_chunks--first-solution"]
         assert page == len(reader.pages) and "The answer is two." in words(reader, page - 1)
         where = places(reader)
@@ -192,26 +205,57 @@ class TestSmallBook:
         for word in ("Show all", "every chapter", "Search", "Previous", "Copy"):
             assert word not in text
 
-    def test_nothing_is_cut_off(self, printed, tmp_path):
-        from playwright.sync_api import sync_playwright
-
-        reader, html = printed
+    def test_nothing_is_cut_off(self, printed, browser, tmp_path):
+        reader, html, _ = printed
         assert END_OF_LINE in words(reader)
         (tmp_path / "book.html").write_text(html)
-        column = {"width": 635, "height": 900}  # 168 mm
-        with sync_playwright() as driver:
-            browser = driver.chromium.launch(
-                executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-            )
-            page = browser.new_page(viewport=column)
-            page.emulate_media(media="print")
-            page.goto((tmp_path / "book.html").as_uri())
-            page.evaluate("MathJax.startup.promise")
-            page.evaluate("MathJax.startup.document.lazyTypesetAll()")
-            assert page.evaluate(TOO_WIDE) == []
-            browser.close()
+        page = browser.new_page(viewport=COLUMN)
+        page.emulate_media(media="print")
+        page.goto((tmp_path / "book.html").as_uri())
+        page.evaluate("MathJax.startup.promise")
+        page.evaluate("MathJax.startup.document.lazyTypesetAll()")
+        assert page.evaluate(TOO_WIDE) == []
 
 
+@pytest.mark.browser
+@pytest.mark.xdist_group("browser")
+class TestOnePage:
+    """A page of the site, printed from the browser in dark mode."""
+
+    @pytest.fixture
+    def page(self, printed, browser):
+        page = browser.new_page(color_scheme="dark")
+        page.goto((printed[2] / "11_chunks.html").as_uri())
+        page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+        page.wait_for_function("!!window.MathJax?.startup?.promise")
+        page.evaluate("MathJax.startup.promise")
+        return page
+
+    def test_it_holds_the_chapter_and_nothing_else(self, page):
+        reader = pypdf.PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True)))
+        text = words(reader)
+        for part in ("11. Chunks", "(11.2)", END_OF_LINE, "The answer is two."):
+            assert part in text
+        for part in ("Search", "Verification", "Contents", "Click to show"):
+            assert part not in text
+        assert pictures(reader) == []
+        assert page.locator("mjx-lazy").count() == 0  # formulas below the window, too
+
+    def test_it_is_light_while_it_prints(self, page):
+        theme = "document.documentElement.dataset.theme"
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.evaluate(theme) == "light"
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.evaluate(theme) == "dark"
+
+    def test_it_fits_the_paper(self, page):
+        page.set_viewport_size(COLUMN)
+        page.emulate_media(media="print", color_scheme="dark")
+        page.evaluate("MathJax.startup.document.lazyTypesetAll()")
+        assert page.evaluate(TOO_WIDE) == []
+
+
+COLUMN = {"width": 635, "height": 900}  # the text on A4, 168 mm wide
 TOO_WIDE = """() => [...document.querySelectorAll('body *')].filter(e => {
         const box = e.getBoundingClientRect();
         return box.width && box.right > innerWidth + 1 && !e.closest('mjx-assistive-mml');
