@@ -51,6 +51,8 @@ test-gpu: env ## the kernels' tests on a CUDA device
 bench: env ## errors on every listed shape, and times beside the installed peers, on a CUDA device
 	$(BIN)/python kernels/bench/check_shapes.py --json _build/bench/forward_errors.json
 	$(BIN)/python kernels/bench/compare.py --json _build/bench/forward.json
+	$(BIN)/python kernels/bench/compare_backward.py --json _build/bench/training.json
+	$(BIN)/python kernels/bench/compare_decode.py --json _build/bench/decode.json
 
 clean: ## remove what was built; .venv stays
 	rm -rf _build build dist *.egg-info .pytest_cache .ruff_cache
