@@ -24,7 +24,7 @@ def empty(monkeypatch):
     monkeypatch.setattr(registry, "CHECKS", [])
     monkeypatch.setattr(registry, "DEFINITIONS", {})
     monkeypatch.setattr(registry, "ERRATA", [])
-    monkeypatch.setattr(registry, "load", lambda: None)
+    monkeypatch.setattr(registry, "load", lambda label="": None)
 
 
 def register(function, method="algebra", mutants=None):
@@ -167,7 +167,7 @@ ONE_CHECK = """
 import sys
 from gdn_ref.proofs import __main__, registry
 
-registry.load = lambda: None
+registry.load = lambda label="": None
 mutants = {{"wrong": {{"size": {mutant}}}}}
 registry.verifies("eq-test", method="algebra", covers="x", mutants=mutants)(
     lambda size={residual}: size
