@@ -9,6 +9,7 @@ distribution go into its lock file, and they load when a notebook asks for them.
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,7 @@ EXTENSIONS = [KERNEL, "@jupyter-widgets/jupyterlab-manager", "jupyterlab-myst"]
 FROM_THE_NETWORK = ["numpy", "matplotlib"]
 IN_BROWSER = {"sys_platform": "emscripten", "platform_system": "Emscripten"}
 IN_BROWSER |= {"python_version": PYTHON, "extra": "book"}
+REFERENCE = re.compile(r"\{(?:eq|numref|prf:ref|cite:[a-z]+)\}`([^`]+)`")
 FIRST_CELL = """\
 # In the browser: NumPy and Matplotlib come over the network, the rest is on this site
 from gdn_ref import browser
@@ -50,6 +52,7 @@ def main(fetched, out):
         shutil.copytree(fetched / "pyodide", pyodide)
         packages = lock(pyodide, [*wheels_of(fetched / "wheels"), build_wheel(scratch)])
         run_jupyterlite(scratch, out, packages)
+    say_what_files_cannot(out / "notebooks" / "index.html")
     shutil.copy(Path(__file__).with_name("README.md"), out / "THIRD_PARTY.md")
 
 
@@ -65,9 +68,20 @@ def copy_notebooks(to):
         }
         if path.parent.name == "chapters":
             notebook.cells.insert(0, nbformat.v4.new_code_cell(FIRST_CELL, id="in-the-browser"))
+        name_what_is_elsewhere(notebook)
         copy = to / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, copy)
+
+
+def name_what_is_elsewhere(notebook):
+    """References that this notebook alone cannot resolve become plain labels and keys."""
+    text = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
+    whole = "\n".join(cell.source for cell in text)
+    own = set(re.findall(r"\((eq-[\w-]+)\)|^:(?:label|name): (\S+)", whole, re.MULTILINE))
+    own = {label for pair in own for label in pair}
+    for cell in text:
+        cell.source = REFERENCE.sub(lambda m: m[0] if m[1] in own else f"`{m[1]}`", cell.source)
 
 
 def wheels_of(folder):
@@ -99,11 +113,12 @@ def lock(pyodide, wheels):
     for entry in packages.values():
         entry["file_name"] = f"{PYODIDE_CDN_URL}/{entry['file_name']}"
     here = {entry["name"]: entry for entry in map(lock_entry, wheels)}
+    ours = here["gdn-ref"]  # the book's own needs, less what no browser has
+    ours["depends"] = [name for name in ours["depends"] if name in here and name != "gdn-ref"]
     for entry in here.values():
         missing = [name for name in entry["depends"] if name not in here]
-        if missing and entry["name"] != "gdn-ref":
+        if missing:
             raise ValueError(f"wheels.txt: {entry['name']} needs {', '.join(missing)}")
-        entry["depends"] = [name for name in entry["depends"] if name in here.keys() - {entry["name"]}]
     for wheel in wheels:
         shutil.copy(wheel, pyodide)
     whole["packages"] = packages | here
@@ -152,13 +167,15 @@ def run_jupyterlite(scratch, out, packages):
         "jupyter-lite-schema-version": 0,
         "jupyter-config-data": {
             "appName": "Gated DeltaNet",
+            "appUrl": "./tree",
+            "faviconUrl": "./tree/favicon.ico",
             "disabledExtensions": ["@jupyterlite/application-extension:service-worker-manager"],
             "litePluginSettings": {f"{KERNEL}:kernel": settings},
         },
     })  # fmt: skip
     write(scratch / "jupyter_lite_config.json", {
         "LiteBuildConfig": {
-            "apps": ["notebooks"],
+            "apps": ["notebooks", "tree"],
             "contents": ["files"],
             "ignore_sys_prefix": ["federated_extensions"],
             "federated_extensions": [str(LABEXTENSIONS / name) for name in EXTENSIONS],
@@ -171,6 +188,14 @@ def run_jupyterlite(scratch, out, packages):
     done = subprocess.run(command, cwd=scratch, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"jupyter lite build failed:\n{done.stdout}{done.stderr}")
+
+
+def say_what_files_cannot(page):
+    """From file:// no browser starts the notebooks: say so instead of an empty page."""
+    message = json.dumps("This needs a web server: run `make serve` and open the address it names.")
+    script = f'if (location.protocol === "file:") document.body.textContent = {message};'
+    html = page.read_text(encoding="utf-8")
+    page.write_text(html.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
 
 
 def write(path, data):

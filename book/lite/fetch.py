@@ -16,9 +16,7 @@ import tempfile
 from pathlib import Path
 
 PYODIDE = "314.0.6"  # the one that jupyterlite-pyodide-kernel is made for
-INTEGRITY = (
-    "sha512-BKDTJyIqFxC4BExLqeRS3f5xvXZIjOt8C3zGLN/Cc7tFxSwvKVhVkchQQ2AGLOtR4YrVOIFxbV8poyDOOmWwxQ=="
-)
+SHA512 = "BKDTJyIqFxC4BExLqeRS3f5xvXZIjOt8C3zGLN/Cc7tFxSwvKVhVkchQQ2AGLOtR4YrVOIFxbV8poyDOOmWwxQ=="
 CORE = [
     "pyodide.mjs",
     "pyodide.asm.mjs",
@@ -63,8 +61,8 @@ def fetch_tarball(scratch):
 def unpack(tarball, to):
     """Check the package's hash and write the files of the core."""
     digest = base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
-    if f"sha512-{digest}" != INTEGRITY:
-        raise ValueError(f"{tarball.name}: expected {INTEGRITY}, got sha512-{digest}")
+    if digest != SHA512:
+        raise ValueError(f"{tarball.name}: expected the hash {SHA512}, got {digest}")
     to.mkdir(parents=True, exist_ok=True)
     with tarfile.open(tarball) as package:
         for name in CORE:
