@@ -19,7 +19,7 @@ IN_BROWSER, BINDER, COLAB = "lite/notebooks/index.html", "mybinder.org", "colab.
 CONF = """
 import sys
 sys.path.insert(0, {extension!r})
-extensions = ["myst_nb", "gdn_book"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "gdn_book"]
 nb_execution_mode = "off"
 root_doc = "index"
 html_theme = "sphinx_book_theme"
