@@ -70,7 +70,7 @@ class TestFromFiles:
             ("WY representation", "chapters/07"),
             ("Householder", "chapters/06"),
             ("chunk_gated_delta_rule", "book/api"),
-            ("eq-gdn-step", ""),
+            ("eq-gdn-step", "chapters/10"),
         ],
     )
     def test_search_finds(self, browser, root, words, page):
