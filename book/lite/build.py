@@ -158,7 +158,10 @@ def lock_entry(wheel):
 
 
 def run_jupyterlite(scratch, out, packages):
-    """Build the site in a folder of its own: a stale state file would drop settings silently."""
+    """Build the site in a folder of its own: a stale state file would drop settings silently.
+
+    Without a service worker Python sees no files of the notebooks' folder, and needs none.
+    """
     settings = {
         "disablePyPIFallback": True,
         "loadPyodideOptions": {"packages": packages},
