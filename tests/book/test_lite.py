@@ -1,11 +1,14 @@
 """Python in the browser: a proof and a slider, with every other host blocked; and what is missing.
 
 The site is served from 127.0.0.1. NumPy's and Matplotlib's own wheels are out of a test's reach:
-here they are asked for at the addresses of the lock file, and refused.
+here they are asked for at the addresses of the lock file, and refused, or answered with a wheel
+that only bears the name.
 """
 
+import hashlib
 import json
 import time
+from io import BytesIO
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -13,6 +16,7 @@ import pytest
 from built_book import DESK, SITE, in_browser, needs_site
 
 LITE = SITE / "lite"
+LOCK = LITE / "static" / "pyodide" / "pyodide-lock.json"
 START = "book/run_a_proof.ipynb"
 CHAPTER = "chapters/06_geometry_of_the_transition.ipynb"
 SECONDS_TO_A_PROOF = 20  # cold, from a local server
@@ -23,9 +27,10 @@ DISTRIBUTION = "https://cdn.jsdelivr.net/pyodide/"
 class Notebook:
     """A notebook open in the browser; `asked` holds the requests that were blocked."""
 
-    def __init__(self, browser, server, path):
+    def __init__(self, browser, server, path, answers=None):
         self.context = browser.new_context(viewport=DESK)
         self.server, self.asked, self.broken = server, [], []
+        self.answers = answers or {}  # the end of an address -> what to answer
         self.context.route("**/*", self.only_this_site)
         self.page = self.context.new_page()
         self.page.on("pageerror", lambda error: self.broken.append(str(error)))
@@ -33,10 +38,15 @@ class Notebook:
         self.page.goto(f"{server}lite/notebooks/index.html?path={path}")
 
     def only_this_site(self, route):
-        if route.request.url.startswith(self.server):
+        url = route.request.url
+        ends = [end for end in self.answers if url.endswith(end)]
+        if ends:
+            anyone = {"Access-Control-Allow-Origin": "*"}
+            route.fulfill(body=self.answers[ends[0]], headers=anyone)
+        elif url.startswith(self.server):
             route.continue_()
         else:
-            self.asked.append(route.request.url)
+            self.asked.append(url)
             route.abort()
 
     def cell(self, words):
@@ -57,6 +67,29 @@ class Notebook:
 
     def __exit__(self, *exception):
         self.context.close()
+
+
+@pytest.fixture(scope="module")
+def settings():
+    config = json.loads((LITE / "jupyter-lite.json").read_text())["jupyter-config-data"]
+    return config["litePluginSettings"]["@jupyterlite/pyodide-kernel-extension:kernel"]
+
+
+@pytest.fixture(scope="module")
+def packages():
+    return json.loads(LOCK.read_text())["packages"]
+
+
+def named_numpy():
+    """The bytes of a wheel called numpy, with nothing in it."""
+    whole = BytesIO()
+    about = {"METADATA": "Metadata-Version: 2.1\nName: numpy\nVersion: 2.4.6\n", "RECORD": ""}
+    about["WHEEL"] = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    with ZipFile(whole, "w") as files:
+        files.writestr("numpy/__init__.py", "")
+        for name, text in about.items():
+            files.writestr(f"numpy-2.4.6.dist-info/{name}", text)
+    return whole.getvalue()
 
 
 class TestInTheBrowser:
@@ -98,23 +131,22 @@ class TestInTheBrowser:
             notebook.says(arrays, "needs NumPy")
             assert notebook.broken == []
 
+    def test_online_numpy_comes_from_the_address_in_the_lock_file(self, browser, server, packages):
+        wheel = named_numpy()
+        entry = packages["numpy"] | {"sha256": hashlib.sha256(wheel).hexdigest()}
+        lock = {**json.loads(LOCK.read_text()), "packages": packages | {"numpy": entry}}
+        answers = {"pyodide-lock.json": json.dumps(lock), entry["file_name"]: wheel}
+        with Notebook(browser, server, START, answers) as notebook:
+            notebook.says(notebook.run("await browser.fetch"), "NameError")  # not imported yet
+            notebook.run("from gdn_ref import browser")
+            notebook.says(notebook.run("await browser.fetch"), "NumPy: ready")
+            assert notebook.asked == [] and notebook.broken == []
+
     def test_from_files_the_page_says_that_it_needs_a_server(self, browser):
         page = browser.new_page()
         page.goto((LITE / "notebooks" / "index.html").as_uri() + f"?path={START}")
         page.get_by_text("This needs a web server").wait_for()
         page.close()
-
-
-@pytest.fixture(scope="module")
-def settings():
-    config = json.loads((LITE / "jupyter-lite.json").read_text())["jupyter-config-data"]
-    return config["litePluginSettings"]["@jupyterlite/pyodide-kernel-extension:kernel"]
-
-
-@pytest.fixture(scope="module")
-def packages():
-    lock = (LITE / "static" / "pyodide" / "pyodide-lock.json").read_text()
-    return json.loads(lock)["packages"]
 
 
 @needs_site
