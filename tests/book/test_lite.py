@@ -36,6 +36,7 @@ class Notebook:
         self.page.on("pageerror", lambda error: self.broken.append(str(error)))
         self.page.set_default_timeout(1000 * SECONDS_TO_A_PROOF * SLOW_MACHINE)
         self.page.goto(f"{server}lite/notebooks/index.html?path={path}")
+        self.page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
 
     def only_this_site(self, route):
         url = route.request.url
