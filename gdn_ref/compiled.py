@@ -1,7 +1,7 @@
-"""The Triton forward as an operator that `torch.compile` places in a graph without looking inside.
+"""The Triton forward as operators that `torch.compile` places in a graph without looking inside.
 
-Only compiled code calls it: an operator costs more on the host than the kernels' own launches. It
-has no gradient yet; PyTorch says so when one is asked for.
+Only compiled code calls them: an operator costs more on the host than the kernels' own launches.
+They have no gradient yet; PyTorch says so when one is asked for.
 """
 
 import torch
@@ -22,7 +22,8 @@ def forward(
 
 
 @forward.register_fake
-def _(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
+def fake_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
+    """The results' shapes, dtypes and strides."""
     K, V = k.shape[3], v.shape[3]
     validation.check_triton(v.device, v.dtype, K, V, chunk_size)
     N = v.shape[0] if cu_seqlens is None else cu_seqlens.shape[0] - 1
@@ -30,3 +31,41 @@ def _(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
     size = (N, v.shape[2], V, K) if v_first else (N, v.shape[2], K, V)
     S = v.new_empty(size, dtype=torch.float32)
     return torch.empty_like(v, memory_format=torch.contiguous_format), S if v_first else S.mT
+
+
+@torch.library.custom_op("gdn_ref::recurrent_forward", mutates_args=())
+def recurrent(
+    q: Tensor, k: Tensor, v: Tensor, g: Tensor | None, beta: Tensor, scale: float,
+    initial_state: Tensor | None, cu_seqlens: Tensor | None, chunk_size: int | None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The same, token by token; `chunk_size` is None."""
+    from .kernels.decode import recurrent_forward
+
+    return recurrent_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens)
+
+
+@recurrent.register_fake
+def _(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
+    return fake_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, 64)
+
+
+@torch.library.custom_op("gdn_ref::decode", mutates_args=("pool",))
+def decode(
+    q: Tensor, k: Tensor, v: Tensor, g: Tensor | None, beta: Tensor, A_log: Tensor | None,
+    dt_bias: Tensor | None, pool: Tensor, cu_seqlens: Tensor | None, slot_idx: Tensor | None,
+    scale: float, state_v_first: bool, norm: bool, sigmoid: bool, negative: bool,
+) -> Tensor:  # fmt: skip
+    """Outputs, and states in `pool`; arguments as those of `kernels.decode.prepare_decode`."""
+    from .kernels.decode import prepare_decode
+
+    tensors = (q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx)
+    options = {"scale": scale, "state_v_first": state_v_first, "norm": norm}
+    options |= {"sigmoid": sigmoid, "negative": negative}
+    return prepare_decode(*tensors, **options)(*tensors)
+
+
+@decode.register_fake
+def _(q, k, v, g, beta, A_log, dt_bias, pool, *others):
+    for dtype in (v.dtype, pool.dtype):
+        validation.check_triton(v.device, dtype, k.shape[3], v.shape[3], 64)
+    return torch.empty_like(v, memory_format=torch.contiguous_format)
