@@ -26,7 +26,7 @@ def empty(monkeypatch):
     monkeypatch.setattr(registry, "CHECKS", [])
     monkeypatch.setattr(registry, "DEFINITIONS", {})
     monkeypatch.setattr(registry, "ERRATA", [])
-    monkeypatch.setattr(registry, "load", lambda label="": None)
+    monkeypatch.setattr(registry, "load", lambda text="": None)
 
 
 def register(function, method="algebra", mutants=None):
@@ -194,7 +194,7 @@ ONE_CHECK = """
 import sys
 from gdn_ref.proofs import __main__, registry
 
-registry.load = lambda label="": None
+registry.load = lambda text="": None
 mutants = {{"wrong": {{"size": {mutant}}}}}
 registry.verifies("eq-test", method="algebra", covers="x", mutants=mutants)(
     lambda size={residual}: size

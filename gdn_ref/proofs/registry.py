@@ -111,10 +111,10 @@ def erratum(key, *, source, printed, corrected, consequence, label, method):
     return register
 
 
-def load(label=""):
-    """Import the chapters' proofs; with a label, only the modules whose source holds it."""
+def load(text=""):
+    """Import the chapters' proofs, or only the modules whose source holds `text`, say a label."""
     for path in sorted(Path(__file__).parent.glob("ch*.py")):
-        if label in path.read_text(encoding="utf-8"):
+        if text in path.read_text(encoding="utf-8"):
             importlib.import_module(f"{__package__}.{path.stem}")
 
 
