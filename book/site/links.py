@@ -12,7 +12,11 @@ import urllib.request
 from html.parser import HTMLParser
 from pathlib import Path
 
-LIST = Path(__file__).parents[1] / "_data" / "external_links.txt"
+import yaml
+
+ROOT = Path(__file__).parents[2]
+LIST = ROOT / "book" / "_data" / "external_links.txt"
+LAUNCHERS = "https://mybinder.org/", "https://colab.research.google.com/"
 AGENT = {"User-Agent": "Mozilla/5.0 (link check of a book)"}
 REFUSED = {401, 403, 405, 429}  # there, but not for a program
 SECONDS = 30
@@ -36,10 +40,18 @@ def listed():
     return LIST.read_text(encoding="utf-8").split()
 
 
+def made_by_the_build():
+    """How the addresses start that the build makes from the repository's own."""
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    repository = config["repository"]["url"]
+    return (*LAUNCHERS, repository) if repository else LAUNCHERS
+
+
 def in_pages(site):
     """The external addresses that the pages of the built book link to, sorted."""
     pages = (p for p in Path(site).rglob("*.html") if p.relative_to(site).parts[0] != "lite")
-    return sorted(set().union(*(Links(page.read_text(encoding="utf-8")).found for page in pages)))
+    found = set().union(*(Links(page.read_text(encoding="utf-8")).found for page in pages))
+    return sorted(link for link in found if not link.startswith(made_by_the_build()))
 
 
 def answer(address):
