@@ -6,6 +6,7 @@ same names are in `book/_static/gdn.css` for the figures that move.
 """
 
 import io
+from functools import wraps
 
 import ipywidgets as widgets
 import matplotlib.pyplot as plt
@@ -48,7 +49,17 @@ RC = {
     "ytick.color": COLOUR["quiet"],
     "legend.frameon": False,
 }
-styled = plt.rc_context(RC)  # text, legends and arrows take their look when they are made
+
+
+def styled(draw):
+    """Draw in the book's look: text, legends and arrows take theirs when they are made."""
+
+    @wraps(draw)
+    def drawn(*arguments, **options):
+        with plt.rc_context(RC):
+            return draw(*arguments, **options)
+
+    return drawn
 
 
 @styled

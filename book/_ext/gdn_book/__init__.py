@@ -13,6 +13,7 @@ The parts:
     report    links to report a slip, once the repository has an address
     links     equation labels in code and docstrings become links; figure scripts
     numbers   chapter numbers come from file names
+    launch    the buttons that run a notebook
     addresses, tables   what the others share
     pdf, onepage        the built site on paper: a program of its own, `make pdf`
 """
@@ -23,6 +24,7 @@ from . import (
     badges,
     equations,
     errata,
+    launch,
     links,
     numbers,
     pages,
@@ -40,7 +42,8 @@ def setup(app):
     app.add_config_value("gdn_code", ["gdn_ref", "kernels"], "env", types=[list])
     app.add_config_value("gdn_proofs_digest", "", "env", types=[str])
     app.connect("config-inited", _fingerprint_the_results)
-    for part in (rules, badges, pages, equations, sources, errata, record, report, links, numbers):
+    parts = (rules, badges, pages, equations, sources, errata, record, report, links, numbers)
+    for part in (*parts, launch):
         part.connect(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
 
