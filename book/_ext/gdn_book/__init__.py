@@ -8,11 +8,14 @@ The parts:
     pages     the directives of the verification and errata pages
     links     equation labels in code and docstrings become links; figure scripts
     numbers   chapter numbers come from file names
+    front     the first page's map of chapters and its reading paths
+    head      each page's description and card, and only the scripts that it needs
+    previews  what a link leads to, shown beside it
 """
 
 from pathlib import Path
 
-from . import badges, links, numbers, pages, results, rules
+from . import badges, front, head, links, numbers, pages, previews, results, rules
 
 
 def setup(app):
@@ -21,7 +24,7 @@ def setup(app):
     app.add_config_value("gdn_code", ["gdn_ref", "kernels"], "env", types=[list])
     app.add_config_value("gdn_proofs_digest", "", "env", types=[str])
     app.connect("config-inited", _fingerprint_the_results)
-    for part in (rules, badges, pages, links, numbers):
+    for part in (rules, badges, pages, links, numbers, front, head, previews):
         part.connect(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
 
