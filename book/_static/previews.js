@@ -1,16 +1,20 @@
 // Beside a link, what it leads to: an equation, a theorem, a figure, a source, a term, a function.
-// It comes on hover and on focus, stays while the pointer is on it, and goes with Escape. What is
-// on another page comes from _static/previews/ (book/_ext/gdn_book/previews.py), so it needs no
-// server.
+// It comes on hover and on focus, stays while the pointer is on it, and goes with Escape. A symbol
+// in a formula answers to the pointer in the same way, with its row of the notation page. What is
+// on another page comes from _static/previews/ (book/_ext/gdn_book/previews.py and symbols.py), so
+// it needs no server.
 "use strict";
 (() => {
   const TARGETS = "div.math, div.proof, div.exercise, figure, div.citation, dl.glossary dt, dt.sig";
   const LINKS = "article a[href*='#']:not(.headerlink):not(.viewcode-back)";
+  const SYMBOL = "article mjx-container g[data-mml-node='mi']";
   const OPENS = 250, CLOSES = 200, PARAGRAPHS = 2;
   const root = document.documentElement.dataset.content_root || "./";
   const home = new URL(root, location.href).href;
-  const pages = {}, arrivals = {};
-  window.GDN_PREVIEWS = (page, found) => { pages[page] = found; arrivals[page]?.(); };
+  const pages = {};
+  let symbols = null;
+  window.GDN_PREVIEWS = (page, found) => { pages[page] = found; };
+  window.GDN_SYMBOLS = (found) => { symbols = found; };
 
   // The page that a link leads to, without ".html", as seen from the site's root.
   const pageOf = (url) => {
@@ -18,12 +22,12 @@
     if (!address.startsWith(home) || !address.endsWith(".html")) return null;
     return decodeURIComponent(address.slice(home.length, -".html".length));
   };
-  const load = (page) => new Promise((resolve) => {
-    if (pages[page]) { resolve(); return; }
-    arrivals[page] = resolve;
+  // Run _static/previews/<name>.js, once.
+  const asked = {};
+  const load = (name) => asked[name] ??= new Promise((resolve) => {
     const script = document.createElement("script");
-    script.src = `${root}_static/previews/${page.replaceAll("/", "-")}.js`;
-    script.onerror = () => { pages[page] = {}; resolve(); };
+    script.src = `${root}_static/previews/${name}.js`;
+    script.onload = script.onerror = resolve;
     document.head.append(script);
   });
 
@@ -46,9 +50,9 @@
     }
     return holder;
   };
-  const fromThere = async (page, anchor) => {
-    await load(page);
-    const text = pages[page][anchor];
+  const fromThere = async (page, anchors) => {
+    await load(page.replaceAll("/", "-"));
+    const text = anchors.map((anchor) => pages[page]?.[anchor] ?? "").join("");
     if (!text) return null;
     const holder = document.createElement("div");
     holder.innerHTML = text;
@@ -79,16 +83,10 @@
     box.style.left = `${left + scrollX}px`;
     box.style.top = `${scrollY + (under ? at.bottom + 6 : at.top - height - 6)}px`;
   };
-  const open = async (link) => {
-    if (owner === link) return;
-    const url = new URL(link.href), page = pageOf(url);
-    const anchor = decodeURIComponent(url.hash.slice(1));
-    const here = url.href.split("#")[0] === location.href.split("#")[0];
-    const content = here ? await fromHere(anchor) : page && await fromThere(page, anchor);
-    if (!content || !(link.matches(":hover") || link.matches(":focus"))) return;
+  const show = (of, content) => {
     close();
-    owner = link;
-    link.removeAttribute("title"); // a citation's; the box says it better
+    owner = of;
+    owner.removeAttribute("title"); // a citation's; the box says it better
     box = document.createElement("div");
     box.className = "gdn-preview";
     box.id = "gdn-preview";
@@ -97,24 +95,52 @@
     box.addEventListener("pointerenter", () => clearTimeout(timer));
     box.addEventListener("pointerleave", () => later(close, CLOSES));
     document.body.append(box);
-    link.setAttribute("aria-describedby", "gdn-preview");
+    owner.setAttribute("aria-describedby", "gdn-preview");
+    put();
     new ResizeObserver(() => owner && put()).observe(box); // formulas and pictures come late
     if (content.querySelector(".math:not(:has(mjx-container))")) MathJax.typesetPromise([content]);
   };
+  const wanted = (node) => node.matches(":hover") || node.matches(":focus");
+
+  const openLink = async (link) => {
+    if (owner === link) return;
+    const url = new URL(link.href), page = pageOf(url);
+    const anchor = decodeURIComponent(url.hash.slice(1));
+    const here = url.href.split("#")[0] === location.href.split("#")[0];
+    const content = here ? await fromHere(anchor) : page && await fromThere(page, [anchor]);
+    if (content && wanted(link)) show(link, content);
+  };
+  const openSymbol = async (letter) => {
+    if (owner === letter) return;
+    await load("symbols");
+    const code = letter.querySelector("[data-c]")?.dataset.c.toLowerCase();
+    const anchors = symbols?.rows[code];
+    const content = anchors && await fromThere(symbols.page, anchors);
+    if (content && wanted(letter)) show(letter, content);
+  };
 
   const linkOf = (event) => event.target.closest?.(LINKS);
+  const symbolOf = (event) => event.target.closest?.(SYMBOL);
   document.addEventListener("pointerover", (event) => {
-    const link = event.pointerType === "mouse" && linkOf(event);
-    if (link) later(() => open(link), OPENS);
+    if (event.pointerType !== "mouse") return;
+    const link = linkOf(event), letter = !link && symbolOf(event);
+    if (link) later(() => openLink(link), OPENS);
+    else if (letter) later(() => openSymbol(letter), OPENS);
   });
   document.addEventListener("pointerout", (event) => {
-    if (linkOf(event) && !event.relatedTarget?.closest?.(".gdn-preview")) later(close, CLOSES);
+    const left = linkOf(event) ?? symbolOf(event);
+    if (left && !event.relatedTarget?.closest?.(".gdn-preview")) later(close, CLOSES);
   });
   document.addEventListener("focusin", (event) => {
     const link = linkOf(event);
-    if (link?.matches(":focus-visible")) open(link);
+    if (link?.matches(":focus-visible")) openLink(link);
   });
   document.addEventListener("focusout", (event) => { if (linkOf(event)) close(); });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
-  document.addEventListener("click", close);
+  document.addEventListener("click", (event) => {
+    if (event.target.closest?.(".gdn-preview")) return;
+    close();
+    const letter = symbolOf(event);
+    if (letter) openSymbol(letter); // a finger cannot hover
+  });
 })();

@@ -11,11 +11,25 @@ The parts:
     front     the first page's map of chapters and its reading paths
     head      each page's description and card, and only the scripts that it needs
     previews  what a link leads to, shown beside it
+    access    repairs for screen readers
+    symbols   symbols lead to the notation page
 """
 
 from pathlib import Path
 
-from . import badges, front, head, links, numbers, pages, previews, results, rules
+from . import (
+    access,
+    badges,
+    front,
+    head,
+    links,
+    numbers,
+    pages,
+    previews,
+    results,
+    rules,
+    symbols,
+)
 
 
 def setup(app):
@@ -24,7 +38,7 @@ def setup(app):
     app.add_config_value("gdn_code", ["gdn_ref", "kernels"], "env", types=[list])
     app.add_config_value("gdn_proofs_digest", "", "env", types=[str])
     app.connect("config-inited", _fingerprint_the_results)
-    for part in (rules, badges, pages, links, numbers, front, head, previews):
+    for part in (rules, badges, pages, links, numbers, front, head, previews, symbols, access):
         part.connect(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
 

@@ -5,7 +5,7 @@ from html import escape
 
 from docutils import nodes
 
-from . import results
+from . import results, symbols
 
 
 def connect(app):
@@ -21,10 +21,11 @@ def add_badges(app, doctree, docname):
     for equation in list(doctree.findall(nodes.math_block)):
         label = equation.get("label")
         text = None
+        legend = _legend(symbols.links(app, docname, equation.astext()))
         if label in found.by_label:
-            text = checked(found.by_label[label], found.methods, home)
+            text = checked(found.by_label[label], found.methods, home, legend)
         elif label in found.definitions:
-            text = defined(found.definitions[label])
+            text = defined(found.definitions[label], legend)
         if text:
             equation.parent.insert(
                 equation.parent.index(equation) + 1, nodes.raw("", text, format="html")
@@ -42,7 +43,11 @@ def source_link(name, home):
     return f'<a href="{escape(home)}#{results.check_id(name)}"><code>{escape(name)}</code></a>'
 
 
-def checked(checks, methods, home):
+def _legend(links):
+    return f"<dl><dt>Symbols</dt><dd>{links}</dd></dl>" if links else ""
+
+
+def checked(checks, methods, home, legend=""):
     """The badge of a checked equation; `checks` are sorted, the strongest first."""
     best = checks[0]
     rejected = sum(m["rejected"] for check in checks for m in check["mutants"])
@@ -52,12 +57,12 @@ def checked(checks, methods, home):
         f"{prose(best['covers'])}; {rejected} {plural} rejected"
     )
     inside = "".join(_one_check(check, methods, home) for check in checks)
-    return _details("checked", summary, inside)
+    return _details("checked", summary, inside + legend)
 
 
-def defined(meaning):
+def defined(meaning, legend=""):
     """The badge of a definition: it names something and claims nothing."""
-    return _details("definition", "definition", f"<p>{prose(meaning)}</p>")
+    return _details("definition", "definition", f"<p>{prose(meaning)}</p>{legend}")
 
 
 def _one_check(check, methods, home):

@@ -14,7 +14,10 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from bs4 import BeautifulSoup
 
 # what deserves a preview, as CSS; `previews.js` has the same list for targets on its own page
-TARGETS = "div.math, div.proof, div.exercise, figure, div.citation, dl.glossary dt, dt.sig"
+TARGETS = (
+    "div.math, div.proof, div.exercise, figure, div.citation, dl.glossary dt, dt.sig, "
+    "tr[id^=symbol]"
+)
 FOLDER = "_static/previews"
 PARAGRAPHS = 2  # of a function's description
 
@@ -43,8 +46,12 @@ def write_previews(app, exception):
 
 
 def linked(pages):
-    """Page -> the anchors on it that other pages link to."""
-    found = {}
+    """Page -> the anchors on it that other pages link to, and every symbol's."""
+    found = {
+        page: symbols
+        for page, soup in pages.items()
+        if (symbols := {row["id"] for row in soup.select("tr[id^=symbol]")})
+    }
     for page, soup in pages.items():
         for link in soup.select("article a[href*='#']"):
             address, anchor = urldefrag(link["href"])
@@ -82,8 +89,13 @@ def _clean(node, page):
     copy = BeautifulSoup(str(node), "html.parser")
     for link in copy.select("a.headerlink, a.viewcode-link, details, script, button"):
         link.decompose()
-    for one in copy.select("dt"):
+    for one in copy.select("dt, tr"):
+        one["class"] = "gdn-symbol" if one.name == "tr" else one.get("class", "")
         one.name = "div"
+    for one in copy.select("td"):
+        one.name = "span"
+        if not one.get_text(strip=True):
+            one.decompose()
     for one in copy.find_all(True):
         del one["id"], one["role"]
         for name in ("href", "src"):

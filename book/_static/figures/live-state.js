@@ -83,13 +83,13 @@ GDN.figure("live-state", (host) => {
   const FORMULAS = ["S \u2190 \u03b1 S", "r = S k", "\u03b4 = \u03b2 (v \u2212 r)",
     "S \u2190 S + \u03b4 k\u1d40"];
   const steps = STEPS.map((name, i) => {
-    const x = 6 + 86 * i, group = GDN.svg(board, "g");
-    const frame = GDN.svg(group, "rect", { x, y: 166, width: 78, height: 54, rx: 5,
+    const x = 3 + 87 * i, group = GDN.svg(board, "g");
+    const frame = GDN.svg(group, "rect", { x, y: 166, width: 82, height: 54, rx: 5,
       stroke: "var(--gdn-ink)", fill: "var(--gdn-faint)" });
-    GDN.svg(group, "text", { x: x + 39, y: 187, "text-anchor": "middle",
+    GDN.svg(group, "text", { x: x + 41, y: 187, "text-anchor": "middle",
       style: "font-weight:bold" }, name);
-    GDN.svg(group, "text", { x: x + 39, y: 208, "text-anchor": "middle",
-      style: "font-size:12px" }, FORMULAS[i]);
+    GDN.svg(group, "text", { x: x + 41, y: 208, "text-anchor": "middle",
+      style: "font-size:11.5px" }, FORMULAS[i]);
     return { group, frame };
   });
 
@@ -100,7 +100,8 @@ GDN.figure("live-state", (host) => {
     return node;
   };
 
-  const table = GDN.html(host, "table", { class: "gdn-asked" });
+  const asking = GDN.html(host, "div", { class: "gdn-asked" });
+  const table = GDN.html(asking, "table");
   GDN.html(table, "caption", {}, "What the state returns now, asked with each key");
   const head = GDN.html(GDN.html(table, "thead"), "tr");
   for (const name of ["token", "given", "returned", "off by"]) {
@@ -202,10 +203,10 @@ GDN.figure("live-state", (host) => {
 
   const says = GDN.readout(host);
   restart();
-  for (let done = 0; done < 12; done += 1) step(); // three tokens are in when the page opens
+  for (let done = 0; done < 8; done += 1) step(); // two tokens are in when the page opens
   GDN.slider(host, "\u03b1, kept", { min: 0, max: 1, step: 0.01, value: alpha },
     (to) => { alpha = to; draw(); });
   GDN.slider(host, "\u03b2, written", { min: 0, max: 2, step: 0.01, value: beta },
     (to) => { beta = to; draw(); });
-  host.append(says, table);
+  host.append(says, asking);
 });
