@@ -1,14 +1,14 @@
-// Beside a link, what it leads to: an equation, a theorem, a figure, a source, a term, a function.
+// Beside a link, what it leads to: an equation, a theorem, a figure, a source or a term.
 // It comes on hover and on focus, stays while the pointer is on it, and goes with Escape. A symbol
 // in a formula answers to the pointer in the same way, with its row of the notation page. What is
 // on another page comes from _static/previews/ (book/_ext/gdn_book/previews.py and symbols.py), so
 // it needs no server.
 "use strict";
 (() => {
-  const TARGETS = "div.math, div.proof, div.exercise, figure, div.citation, dl.glossary dt, dt.sig";
-  const LINKS = "article a[href*='#']:not(.headerlink):not(.viewcode-back)";
+  const TARGETS = "div.math, div.proof, div.exercise, figure, div.citation, dl.glossary dt";
+  const LINKS = "article a[href*='#']:not(.headerlink, .viewcode-back)";
   const SYMBOL = "article mjx-container g[data-mml-node='mi']";
-  const OPENS = 250, CLOSES = 200, PARAGRAPHS = 2;
+  const OPENS = 250, CLOSES = 200;
   const root = document.documentElement.dataset.content_root || "./";
   const home = new URL(root, location.href).href;
   const pages = {};
@@ -41,7 +41,7 @@
     const holder = document.createElement("div");
     const described = target.matches("dt") && target.nextElementSibling;
     holder.append(...[target, ...(described ? described.querySelectorAll(":scope > p") : [])]
-      .slice(0, 1 + PARAGRAPHS).map((node) => node.cloneNode(true)));
+      .map((node) => node.cloneNode(true)));
     for (const node of holder.querySelectorAll("a.headerlink, details, script, button")) {
       node.remove();
     }

@@ -153,7 +153,7 @@ def _map(app, docname, plan):
     return (
         f'<div class="gdn-map"><svg viewBox="0 0 100 {len(rows)}" preserveAspectRatio="none" '
         f'aria-hidden="true" style="--gdn-rows: {len(rows)}">{arcs}</svg>'
-        f'<ol>{"".join(rows)}</ol></div>'
+        f"<ol>{''.join(rows)}</ol></div>"
         '<p class="gdn-map-says" aria-live="polite"></p>'
     )
 

@@ -1,4 +1,4 @@
-"""What a link leads to, shown beside it: equations, theorems, figures, citations, terms, functions.
+"""What a link leads to, shown beside it: equations, theorems, figures, citations, terms, symbols.
 
 A page may not read another from file://, so the build writes what is linked on each page into one
 small script, `_static/previews/<page>.js`. `previews.js` loads it when a reader first points at a
@@ -14,12 +14,8 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from bs4 import BeautifulSoup
 
 # what deserves a preview, as CSS; `previews.js` has the same list for targets on its own page
-TARGETS = (
-    "div.math, div.proof, div.exercise, figure, div.citation, dl.glossary dt, dt.sig, "
-    "tr[id^=symbol]"
-)
+TARGETS = "div.math, div.proof, div.exercise, figure, div.citation, dl.glossary dt, tr[id^=symbol]"
 FOLDER = "_static/previews"
-PARAGRAPHS = 2  # of a function's description
 
 
 def connect(app):
@@ -75,8 +71,7 @@ def preview(soup, page, anchor):
     parts = [target]
     if target.name == "dt":
         described = target.find_next_sibling("dd")
-        inside = described.find_all("p", recursive=False)[:PARAGRAPHS] if described else []
-        parts += inside
+        parts += described.find_all("p", recursive=False) if described else []
     return "".join(_clean(part, page) for part in parts)
 
 
@@ -87,7 +82,7 @@ def _is_target(node):
 def _clean(node, page):
     """The node's HTML without ids and heading links; addresses relative to the site's root."""
     copy = BeautifulSoup(str(node), "html.parser")
-    for link in copy.select("a.headerlink, a.viewcode-link, details, script, button"):
+    for link in copy.select("a.headerlink, details, script, button"):
         link.decompose()
     for one in copy.select("dt, tr"):
         one["class"] = "gdn-symbol" if one.name == "tr" else one.get("class", "")

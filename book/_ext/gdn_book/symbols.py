@@ -15,8 +15,11 @@ from docutils import nodes
 from . import previews
 
 HEAD = "symbol"
-GREEK = ("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho "
-         "varsigma sigma tau upsilon phi chi psi omega").split()  # fmt: skip
+GREEK = [
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa",
+    "lambda", "mu", "nu", "xi", "omicron", "pi", "rho", "varsigma", "sigma", "tau", "upsilon",
+    "phi", "chi", "psi", "omega",
+]  # fmt: skip
 TOKEN = re.compile(
     r"\\(?:mathrm|text|operatorname|begin|end|label|color|tag)\{[^}]*\}"  # words, not symbols
     r"|\\(?P<font>boldsymbol|mathbf)\{\\?(?P<inside>[A-Za-z]+)\}"
@@ -26,6 +29,7 @@ LATIN = {"boldsymbol": (0x1D468, 0x1D482), "mathbf": (0x1D400, 0x1D41A), None: (
 SMALL_GREEK = {"boldsymbol": 0x1D736, "mathbf": 0x1D6C2, None: 0x1D6FC}
 CAPITAL_GREEK = {"boldsymbol": 0x1D6A8, "mathbf": 0x1D6A8, None: 0x391}
 
+SHOWN = 2  # rows for one letter
 ENTRIES = {"393": "1d6aa"}  # the entries of a matrix: Gamma_ri
 
 
@@ -81,7 +85,7 @@ def _code(match):
 
 
 def rows(env):
-    """Letter -> the anchors of the rows that explain it, with the row's formula."""
+    """Letter -> the rows that explain it: their anchor, the formula, what it means."""
     found = {}
     page = env.config.gdn_notation
     if page not in env.found_docs:
@@ -90,7 +94,7 @@ def rows(env):
         anchor = next((name for name in row["ids"] if name.startswith("symbol-")), None)
         for tex in _formulas(row) if anchor else ():
             for code in codes(tex)[:1]:
-                found.setdefault(code, []).append((anchor, tex))
+                found.setdefault(code, []).append((anchor, tex, row[1].astext()))
     for entry, matrix in ENTRIES.items():
         found.setdefault(entry, found.get(matrix, []))
     return found
@@ -106,19 +110,26 @@ def links(app, docname, tex):
     home = app.builder.get_relative_uri(docname, page)
     told = {}
     for code in codes(tex):
-        for anchor, formula in app.gdn_symbols.get(code, ())[:1]:
+        for anchor, formula, meaning in app.gdn_symbols.get(code, ())[:1]:
             told[anchor] = (
-                f'<a class="reference internal" href="{escape(home)}#{anchor}">'
+                f'<a class="reference internal" href="{escape(home)}#{anchor}" '
+                f'aria-label="{escape(_plain(meaning))}">'
                 f'<span class="math notranslate nohighlight">\\({escape(formula)}\\)</span></a>'
             )
     return ", ".join(told.values())
+
+
+def _plain(meaning):
+    """What a symbol means, up to its first formula: a name for those who listen."""
+    words = re.split(r"[\\,;:^_]", " ".join(meaning.split()))[0].strip()
+    return words or "symbol"
 
 
 def write_symbols(app, exception):
     """The script that tells which row of the notation page explains a letter."""
     if exception or app.builder.format != "html":
         return
-    found = {code: list(dict.fromkeys(anchor for anchor, _ in there))
+    found = {code: list(dict.fromkeys(anchor for anchor, _, _ in there))[:SHOWN]
              for code, there in rows(app.env).items()}  # fmt: skip
     folder = Path(app.outdir) / previews.FOLDER
     folder.mkdir(parents=True, exist_ok=True)
