@@ -125,6 +125,24 @@ def test_a_chapter_needs_those_whose_equations_it_uses(path):
     assert used <= before(number)
 
 
+class TestPrint:
+    pytestmark = in_browser
+
+    def test_paper_is_white(self, browser, server):  # noqa: F811
+        paper = "getComputedStyle(document.body).backgroundColor"
+        with Visit(browser, server, color_scheme="dark") as visit:
+            page = visit.open(CHAPTERS[0])
+            page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+            dark = page.evaluate(paper)
+            page.emulate_media(media="print")
+            page.wait_for_function("document.documentElement.dataset.theme === 'light'")
+            assert page.evaluate(paper) == "rgb(255, 255, 255)"
+            assert not page.locator(".gdn-slider, .gdn-button").first.is_visible()
+            page.emulate_media(media="screen")
+            page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+            assert page.evaluate(paper) == dark
+
+
 KINDS = {  # what is shown beside a link, and a link that leads to it
     "an equation elsewhere": "article p a[href*='.html#equation-']",
     "an equation here": "article p a[href^='#equation-']",

@@ -183,7 +183,8 @@ def _paths(app, docname, plan):
             f'<button type="button" class="gdn-button" aria-pressed="false" '
             f'data-path="{chosen}">Show on the map</button></section>'
         )
-    pace = ", ".join(f"{amount} {kind}" for kind, amount in PACE.items())
+    *most, last = (f"{amount} {kind}" for kind, amount in PACE.items())
+    pace = f"{', '.join(most)} or {last}"
     return (
         f'<div class="gdn-paths">{"".join(cards)}</div><p class="gdn-small">Times are counted when '
         f"the book is built, at a pace of {pace} to the minute. Exercises take as long as they "

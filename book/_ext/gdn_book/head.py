@@ -30,8 +30,8 @@ def finish_head(app, pagename, templatename, context, doctree):
     if HAS_MATHS.search(body):
         app.add_js_file(None, body=WAIT, priority=100)
         app.add_js_file("maths.js", defer="defer", priority=450)  # before MathJax, which it sets up
-    app.add_js_file("previews.js", defer="defer")
-    app.add_js_file("scroll.js", defer="defer")
+    for script in ("previews.js", "scroll.js", "print.js"):
+        app.add_js_file(script, defer="defer")
     if "gdn-map" in body:
         app.add_js_file("chapter-map.js", defer="defer")
     unneeded = [] if HAS_WIDGETS in body else ["html-manager/embed.js", "widget-state"]
