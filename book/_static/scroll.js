@@ -1,12 +1,12 @@
 // What is wider than its place scrolls in it, and can be reached and scrolled by the keyboard.
 "use strict";
 document.addEventListener("DOMContentLoaded", () => {
+  const BOXES = "pre, div.math, mjx-container[display], div[class*='scroll']";
   const article = document.querySelector("article");
   if (!article) return;
   const mark = () => {
-    for (const node of article.querySelectorAll("pre, div.math, div[class*='scroll']")) {
-      const wide = node.scrollWidth > node.clientWidth + 1;
-      if (wide) node.setAttribute("tabindex", "0");
+    for (const node of article.querySelectorAll(BOXES)) {
+      if (node.scrollWidth > node.clientWidth) node.setAttribute("tabindex", "0");
       else node.removeAttribute("tabindex");
     }
   };
