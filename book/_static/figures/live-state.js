@@ -149,7 +149,8 @@ GDN.figure("live-state", (host) => {
   const tell = (r, delta, S, k) => {
     const name = `Token ${token + 1}, key at ${degrees}\u00b0, value ${vector(value())}. `;
     return name + [
-      "It arrives.",
+      `It arrives. Its step will keep ${show(alpha, 2)} of the state and write with strength `
+        + `${show(beta, 2)}.`,
       `Decay: the state keeps ${show(alpha, 2)} of itself.`,
       `Read: under this key it holds ${vector(r)}.`,
       `Correct: \u03b4 = ${vector(delta)} is ${show(beta, 2)} of what is missing.`,
