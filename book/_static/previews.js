@@ -84,6 +84,8 @@
     box.style.top = `${scrollY + (under ? at.bottom + 6 : at.top - height - 6)}px`;
   };
   const show = (of, content) => {
+    const bare = content.querySelector(".math:not(:has(mjx-container))");
+    if (bare && !window.MathJax?.typesetPromise) return; // a page without formulas has no MathJax
     close();
     owner = of;
     owner.removeAttribute("title"); // a citation's; the box says it better
@@ -98,7 +100,7 @@
     owner.setAttribute("aria-describedby", "gdn-preview");
     put();
     new ResizeObserver(() => owner && put()).observe(box); // formulas and pictures come late
-    if (content.querySelector(".math:not(:has(mjx-container))")) MathJax.typesetPromise([content]);
+    if (bare) MathJax.typesetPromise([content]);
   };
   const wanted = (node) => node.matches(":hover") || node.matches(":focus");
 

@@ -11,7 +11,7 @@ from .numbers import chapter_of
 
 CARD = "card.png"
 LENGTH = 200  # search engines show about this many characters
-HAS_MATHS = re.compile(r'class="(?:math|amsmath)|#equation-|data-preview')
+HAS_MATHS = re.compile(r'class="(?:math|amsmath)|#equation-')
 HAS_WIDGETS = "application/vnd.jupyter.widget-view+json"
 WAIT = """document.documentElement.classList.add("gdn-typesetting");
 setTimeout(() => document.documentElement.classList.remove("gdn-typesetting"), 1500);"""
