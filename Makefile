@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help env book proofs test lab serve lint format test-gpu bench clean
+.PHONY: help env book pdf proofs test lab serve lint format test-gpu bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,6 +19,9 @@ $(STAMP): requirements.txt pyproject.toml
 book: proofs ## the executed book, in _build/html; fails if a cell, a proof or a link does
 	rm -rf _build/html
 	$(BIN)/jupyter-book build . -W --keep-going -n --all
+
+pdf: env ## the built book as one PDF, _build/gdn-book.pdf; `make book` first, needs Chromium
+	PYTHONPATH=book/_ext $(BIN)/python -m gdn_book.pdf
 
 proofs: env ## every machine check of the equations, its mutants included
 	$(BIN)/python -m gdn_ref.proofs --json _build/proofs.json

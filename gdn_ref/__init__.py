@@ -9,14 +9,22 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOME = {  # public name -> the module that holds it
+    "GatedDeltaNet": "layers",
+    "GatedDeltaNetCache": "layers",
+    "causal_conv1d": "convolution",
+    "causal_conv1d_update": "convolution",
     "chunk_gated_delta_rule": "ops",
+    "decode": "decoding",
     "fused_recurrent_gated_delta_rule": "ops",
 }
 _MODULES = (
     "affine",
     "chunking",
+    "convolution",
     "delta_rule",
     "gated_delta_rule",
+    "layer_weights",
+    "layers",
     "linear_attention",
     "ops",
     "scalar_decay",

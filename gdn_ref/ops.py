@@ -85,8 +85,8 @@ def chunk_gated_delta_rule(
     -----
     The dtypes of the inputs may differ. Norms, gates, decays and states are computed in float32
     (float64 if q, k or v is float64). Gradients reach every floating input. With Triton, the
-    backward pass recomputes the reference's chunk form and differentiates that. Inside
-    `torch.compile` Triton's forward is one operator of the graph, and has no gradient yet.
+    backward pass computes the chunks' states again instead of keeping them. Inside
+    `torch.compile` each of its passes is one operator of the graph.
 
     References
     ----------
@@ -110,8 +110,8 @@ def fused_recurrent_gated_delta_rule(
     """Gated delta rule token by token (eq-gdn-recurrence, eq-gdn-step): for decoding.
 
     The same function as `chunk_gated_delta_rule`: parameters, results, errors, notes and
-    references are described there. The reference backend takes one token at a time. The Triton
-    backend runs the chunk kernel, at chunk size 64.
+    references are described there. Both backends take one token at a time, and Triton the chunk
+    form, at chunk size 64, where a gradient is asked for. To keep states in a pool, see `decode`.
     """
     return gated_delta_rule(
         q, k, v, g, beta, scale, initial_state, output_final_state, use_qk_l2norm_in_kernel,
@@ -143,11 +143,12 @@ def gated_delta_rule(
     common = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
     exact = torch.promote_types(common, torch.float32)
     if backend == "triton" or (backend == "auto" and v.is_cuda and common != torch.float64):
-        chunk_size = 64 if chunk_size is None else chunk_size
+        if chunk_size is None and asks_gradient(q, k, v, g, beta, initial_state, A_log, dt_bias):
+            chunk_size = 64
         if torch.compiler.is_compiling():
-            forward, dtype = compiled.forward, common
+            forward, dtype = compiled.forward if chunk_size else compiled.recurrent, common
         else:
-            validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size)
+            validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size or 64)
             forward, dtype = triton_forward, common
     else:
         forward, dtype = reference.forward, exact
@@ -181,44 +182,51 @@ def log_decay(g, A_log, dt_bias):
     return -torch.exp(A_log) * softplus(g if dt_bias is None else g + dt_bias)
 
 
+def asks_gradient(*arguments):
+    """Whether autograd will want a backward pass of a function of these."""
+    return torch.is_grad_enabled() and any(
+        isinstance(x, torch.Tensor) and x.requires_grad for x in arguments
+    )
+
+
 def triton_forward(*arguments):
     """`TritonForward`, or just its forward pass where no gradient will be asked for."""
-    if torch.is_grad_enabled() and any(
-        isinstance(x, torch.Tensor) and x.requires_grad for x in arguments
-    ):
+    if asks_gradient(*arguments):
         return TritonForward.apply(*arguments)
+    *given, chunk_size = arguments
+    if chunk_size is None:
+        from .kernels.decode import recurrent_forward
+
+        return recurrent_forward(*given)
     from .kernels.forward import chunk_forward
 
     return chunk_forward(*arguments)
 
 
 class TritonForward(torch.autograd.Function):
-    """The Triton forward pass; the backward pass recomputes the reference and differentiates it.
+    """The Triton kernels both ways; same arguments and results as `reference.forward`.
 
-    Same arguments and results as `reference.forward`.
+    Between the two passes only the inputs are kept.
     """
 
     @staticmethod
     def forward(ctx, q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
         from .kernels.forward import chunk_forward
 
+        o, S = chunk_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)
         ctx.save_for_backward(q, k, v, g, beta, initial_state, cu_seqlens)
         ctx.scale, ctx.chunk_size = scale, chunk_size
-        return chunk_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)
+        ctx.set_materialize_grads(False)
+        return o, S
 
     @staticmethod
     @once_differentiable
     def backward(ctx, do, dS):
-        *inputs, cu_seqlens = ctx.saved_tensors
-        *five, _, state, _, _ = ctx.needs_input_grad
-        *leaves, S_0 = (
-            None if x is None else x.detach().requires_grad_(need)
-            for x, need in zip(inputs, (*five, state), strict=True)
+        from .kernels.backward import chunk_backward
+
+        q, k, v, g, beta, S, cu_seqlens = ctx.saved_tensors
+        do = torch.zeros_like(v) if do is None else do
+        *five, dS = chunk_backward(
+            q, k, v, g, beta, ctx.scale, S, cu_seqlens, ctx.chunk_size, do, dS
         )
-        with torch.enable_grad():
-            o, S = reference.forward(*leaves, ctx.scale, S_0, cu_seqlens, ctx.chunk_size)
-        paths = [(x, dx) for x, dx in ((o, do), (S, dS)) if x.requires_grad]  # q does not reach S
-        if paths:
-            torch.autograd.backward(*zip(*paths, strict=True))
-        *gradients, dS_0 = (None if x is None else x.grad for x in (*leaves, S_0))
-        return *gradients, None, dS_0, None, None
+        return *five, None, None if S is None else dS, None, None

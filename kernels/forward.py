@@ -61,35 +61,15 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
         final_state = v.new_empty((N, HV, K, V), dtype=torch.float32).mT
     if N == 0:
         return o, final_state
-
-    exact = v.dtype == torch.float32
     tiles = tile_rule(K, v.dtype, chunk_size)
     C, BV = tiles["C"], tiles["BV"]
-    c = v.new_empty((HV, B * T), dtype=torch.float64 if exact else torch.float32)
-    UT = v.new_empty((HV, B * T, C), dtype=torch.float32 if exact else torch.float16)
     slots = T // C + N if packed else B * cdiv(T, C)
     strides = {"S_v": K, "S_k": 1} if v_first else {"S_v": 1, "S_k": V}
     flags = {"HAS_S": initial_state is not None, "PACKED": packed}
-
     known = kinds(B * T, v, q, k, g, beta, initial_state, cu_seqlens)
     with on_device(v):
         hopper = runs_on_hopper(q, k, v, C)
-        if slots and has_16bit_transform(k, C):
-            constants = {"K": K, "BK": tiles["BK"], "HAS_G": g is not None}
-            constants |= {"PACKED": packed, "LAUNCHES_NEXT": hopper}
-            launch(
-                ut_transform_16bit_kernel, (slots, H),
-                (k, g, beta, c, UT, cu_seqlens, N, T, B * T, H, HV // H),
-                constants, known, num_warps=1,
-            )  # fmt: skip
-        elif slots:
-            constants = {"K": K, "C": C, "BK": tiles["BK"], "HAS_G": g is not None}
-            constants |= {"PACKED": packed, "PRECISION": "tf32x3" if exact else "tf32"}
-            launch(
-                ut_transform_kernel, (slots, H),
-                (k, g, beta, c, UT, cu_seqlens, N, T, B * T, H, HV // H),
-                constants, known, num_warps=tiles["transform_warps"], num_stages=1,
-            )  # fmt: skip
+        c, UT = transform(k, g, beta, cu_seqlens, HV, slots, tiles, known, True, hopper)
         if slots and hopper:
             from . import on_hopper
 
@@ -106,6 +86,34 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
                 {**constants, "STAGES": tiles["stages"]}, known, num_warps=tiles["scan_warps"],
             )  # fmt: skip
     return o, final_state
+
+
+def transform(k, g, beta, cu_seqlens, HV, slots, tiles, known, scaled, launches_next=False):
+    """Launch the UT transform: `c, UT`, or `c, T_inv` unless `scaled`.
+
+    c : [HV, B * T], the chunks' cumulative log-decays in base 2; float64 for float32 inputs
+    UT : [HV, B * T, C], rows of the chunks' matrices; float32 for float32 inputs, else float16
+    """
+    B, T, H, K = k.shape
+    C, BK, exact = tiles["C"], tiles["BK"], k.dtype == torch.float32
+    N = B if cu_seqlens is None else cu_seqlens.shape[0] - 1
+    c = k.new_empty((HV, B * T), dtype=torch.float64 if exact else torch.float32)
+    UT = k.new_empty((HV, B * T, C), dtype=torch.float32 if exact else torch.float16)
+    if slots == 0:
+        return c, UT
+    arguments = (k, g, beta, c, UT, cu_seqlens, N, T, B * T, H, HV // H)
+    flags = {"HAS_G": g is not None, "PACKED": cu_seqlens is not None, "SCALED": scaled}
+    if has_16bit_transform(k, C):
+        constants = {"K": K, "BK": BK, **flags, "LAUNCHES_NEXT": launches_next}
+        launch(ut_transform_16bit_kernel, (slots, H), arguments, constants, known, num_warps=1)
+    else:
+        constants = {"K": K, "C": C, "BK": BK, **flags, "PRECISION": "tf32x3" if exact else "tf32"}
+        warps = tiles["transform_warps"]
+        launch(
+            ut_transform_kernel, (slots, H), arguments, constants, known,
+            num_warps=warps, num_stages=1,
+        )  # fmt: skip
+    return c, UT
 
 
 def on_device(x):

@@ -1,16 +1,18 @@
-"""The launches of the scan on Hopper, and the rule that cuts long sequences into segments.
+"""The launches of the kernels for Hopper, and the rule that cuts long sequences into segments.
 
-Reference: `gdn_ref.gated_delta_rule.chunkwise`.
+Reference: `gdn_ref.gated_delta_rule.chunkwise`, `gdn_ref.backward.gradients`.
 """
 
 from functools import cache
 
 import torch
 
+from .chunk_gradients_hopper import chunk_gradients_hopper_kernel
 from .chunk_scan_hopper import chunk_scan_hopper_kernel
-from .hopper import BV, C, tiles_of
+from .hopper import BV, C, describe, tiles_of
 from .launch import cdiv, launch
 from .segments import join_segments_kernel, segment_maps_kernel
+from .state_gradients_hopper import state_gradients_hopper_kernel
 
 JOINED_ROWS = 16  # rows of the state that one program carries from segment to segment
 
@@ -51,6 +53,33 @@ def scan(q, k, v, c, UT, o, initial_state, final_state, cu_seqlens, scale, strid
         {"K": K, "V": V, **strides, "HAS_S": segmented or flags["HAS_S"],
          "PACKED": flags["PACKED"], "SEGMENTED": segmented},
         known, num_warps=4, launch_pdl=not segmented,
+    )  # fmt: skip
+
+
+def gradients(
+    q, k, v, beta, do, c, T_inv, states, dstates, dS_last, dS_strides,
+    dq, dk, dv, dg, dbeta, dS_first, cu_seqlens, scale, slots, known,
+):  # fmt: skip
+    """The gradients of all whole chunks, and of the states; arguments as in `chunk_backward`."""
+    B, T, H, K = k.shape
+    HV, V = v.shape[2:]
+    N, packed = dS_first.shape[0], cu_seqlens is not None
+    Z = dv  # what the first kernel writes there, the second makes dv of
+    q_tiles, k_tiles, v_tiles, T_tiles, Z_tiles = tiles_of(q, k, v, T_inv, Z)
+    do_tiles = describe(do, B * T, HV * V, BV.value)
+    S_tiles, dS_tiles = (describe(x, slots * HV * V, K, K) for x in (states, dstates))
+    launch(
+        state_gradients_hopper_kernel, (N * HV * (V // BV.value),),
+        (q_tiles, k_tiles, do_tiles, T_tiles, Z_tiles, dS_tiles, beta, c, Z, dS_last, dS_first,
+         cu_seqlens, scale, N, T, B * T, H, HV),
+        {"K": K, "V": V, **dS_strides, "HAS_DS": dS_last is not None, "PACKED": packed},
+        known, num_warps=4,
+    )  # fmt: skip
+    launch(
+        chunk_gradients_hopper_kernel, (min(slots * H, multiprocessors(v.device)),),
+        (q_tiles, k_tiles, v_tiles, do_tiles, Z_tiles, T_tiles, S_tiles, dS_tiles, beta, c, Z,
+         dq, dk, dg, dbeta, cu_seqlens, scale, N, slots, T, B * T, H, HV),
+        {"K": K, "V": V, "HAS_G": dg is not None, "PACKED": packed}, known, num_warps=4,
     )  # fmt: skip
 
 

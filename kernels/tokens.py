@@ -22,6 +22,12 @@ def sequence_bounds(cu_seqlens_ptr, n, T, PACKED: tl.constexpr):
 
 
 @triton.jit
+def first_slot(n, begin, T, C: tl.constexpr, PACKED: tl.constexpr):
+    """The slot of sequence `n`'s first chunk; see `chunk_bounds`."""
+    return begin // C + n if PACKED else n.to(tl.int64) * tl.cdiv(T, C)
+
+
+@triton.jit
 def chunk_bounds(cu_seqlens_ptr, slot, N, T, C: tl.constexpr, PACKED: tl.constexpr):
     """First token of the chunk in `slot`, and the end of its sequence (start >= end: no chunk).
 

@@ -86,8 +86,8 @@ def ut_transform_kernel(
     N, T, total, H, group, K: tl.constexpr,
     # blocks
     C: tl.constexpr, BK: tl.constexpr,
-    # flags
-    HAS_G: tl.constexpr, PACKED: tl.constexpr, PRECISION: tl.constexpr,
+    # flags: without SCALED, T_inv itself instead of UT
+    HAS_G: tl.constexpr, PACKED: tl.constexpr, SCALED: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     h = tl.program_id(1)
     start, end = chunk_bounds(cu_seqlens_ptr, tl.program_id(0), N, T, C, PACKED)
@@ -136,5 +136,8 @@ def ut_transform_kernel(
             A21 = beta_late[:, :, None] * decay(c_late, c_early) * halves
             T_inv = join_pairs(T_inv, A21, 1, 32, PRECISION)
 
-        UT = (tl.reshape(T_inv, (C, C)) * beta[None, :]).to(UT_ptr.dtype.element_ty)
-        tl.store(UT_ptr + at * C + t[:, None] * C + t[None, :], UT, mask=valid[:, None])
+        UT = tl.reshape(T_inv, (C, C))
+        if SCALED:
+            UT *= beta[None, :]
+        UT_at = UT_ptr + at * C + t[:, None] * C + t[None, :]
+        tl.store(UT_at, UT.to(UT_ptr.dtype.element_ty), mask=valid[:, None])

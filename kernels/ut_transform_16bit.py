@@ -87,8 +87,8 @@ def ut_transform_16bit_kernel(
     N, T, total, H, group, K: gl.constexpr,
     # blocks
     BK: gl.constexpr,
-    # flags
-    HAS_G: gl.constexpr, PACKED: gl.constexpr, LAUNCHES_NEXT: gl.constexpr,
+    # flags: without SCALED, T_inv itself instead of UT
+    HAS_G: gl.constexpr, PACKED: gl.constexpr, SCALED: gl.constexpr, LAUNCHES_NEXT: gl.constexpr,
 ):  # fmt: skip
     h = gl.program_id(1)
     n, index, start, end = segment(cu_seqlens_ptr, gl.program_id(0), N, T, C, PACKED, True)
@@ -152,10 +152,11 @@ def ut_transform_16bit_kernel(
             A_aa = interaction(overlaps[a * (a + 3) // 2], c_tile, beta_tile, a, a, left)
             A_blocks.slice(16 * a, 16, dim=1).store(A_aa)
         T_inv = gl.permute(solve_rows(A_rows), (1, 0, 2))
-        beta_i = beta_tile._reinterpret(gl.float32, [BLOCKS, 16], PLAIN)
-        beta_i = beta_i.load(gl.SliceLayout(1, T_inv.type.layout))
         T_diagonal.store(T_inv.to(gl.float16))
-        UT_diagonal.store((T_inv * gl.expand_dims(beta_i, 1)).to(gl.float16))
+        if SCALED:
+            beta_i = beta_tile._reinterpret(gl.float32, [BLOCKS, 16], PLAIN)
+            T_inv *= gl.expand_dims(beta_i.load(gl.SliceLayout(1, T_inv.type.layout)), 1)
+        UT_diagonal.store(T_inv.to(gl.float16))
 
         # the blocks below, transposed: T_ae^T = -(sum of T_be^T A_ab^T) T_aa^T
         below = ()
@@ -174,9 +175,9 @@ def ut_transform_16bit_kernel(
                 X = gl.convert_layout(X.to(gl.float16), LEFT)
                 T_ae = -mma_v2(X, T_aa, zero)
                 below = below + (gl.convert_layout(T_ae.to(gl.float16), LEFT),)
-                beta_e = beta_tile.slice(16 * e, 16).load(ROWS)[:, None]
-                UT_ae = (T_ae * beta_e).to(gl.float16)
-                UT_below.index(a * (a - 1) // 2 + e).permute((1, 0)).store(UT_ae)
+                if SCALED:
+                    T_ae *= beta_tile.slice(16 * e, 16).load(ROWS)[:, None]
+                UT_below.index(a * (a - 1) // 2 + e).permute((1, 0)).store(T_ae.to(gl.float16))
 
         if LAUNCHES_NEXT:
             gdc_launch_dependents()

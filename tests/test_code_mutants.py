@@ -18,6 +18,8 @@ REFERENCE = "tests/test_reference.py"
 OPS = "tests/test_ops.py"
 STAGES = "tests/kernels/test_stages.py"
 FORWARD = "tests/kernels/test_forward.py"
+DECODING = "tests/test_decoding.py"
+RECURRENT = "tests/kernels/test_recurrent.py"
 
 EDITS = [  # what it does, file, line as it stands, line as it becomes, tests that must notice
     ("Gamma loses its diagonal", "gdn_ref/chunking.py",
@@ -52,6 +54,15 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, tests th
      "h = hv // (HV // H)", "h = hv % H", FORWARD),
     ("kernel: writes do not decay to the chunk's end", "kernels/chunk_scan.py",
      "(to_end * delta)", "delta", STAGES),
+    ("a sequence without tokens has its state rounded", "gdn_ref/decoding.py",
+     "moved = cu_seqlens.diff() > 0", "moved = cu_seqlens.diff() >= 0", DECODING),
+    ("slots are not looked at", "gdn_ref/decoding.py",
+     "    if slot_idx is not None:", "    if False:", DECODING),
+    ("kernel: every sequence has the first one's slot", "kernels/recurrent.py",
+     "tl.load(slot_idx_ptr + n)", "tl.load(slot_idx_ptr)", RECURRENT),
+    ("kernel: a token is read twice", "kernels/recurrent.py", "t + 1, end,", "t, end,", RECURRENT),
+    ("kernel: the gate loses what 1 + exp(x) rounds away", "kernels/recurrent.py",
+     "tl.log(rounded) * (y / tl.where(kept == 0.0, 1.0, kept))", "tl.log(rounded)", RECURRENT),
 ]  # fmt: skip
 
 

@@ -551,11 +551,12 @@ def test_triton_without_tokens(interpreter):
 @pytest.mark.gpu
 @BOTH
 def test_auto_on_a_gpu_is_triton(op, monkeypatch):
-    from gdn_ref.kernels import forward
+    from gdn_ref.kernels import decode, forward
 
     calls = []
-    kernel = forward.chunk_forward
-    monkeypatch.setattr(forward, "chunk_forward", lambda *a: calls.append(a) or kernel(*a))
+    home, name = (forward, "chunk") if op is chunk_gated_delta_rule else (decode, "recurrent")
+    kernel = getattr(home, f"{name}_forward")
+    monkeypatch.setattr(home, f"{name}_forward", lambda *a: calls.append(a) or kernel(*a))
     x = {name: a.cuda() for name, a in inputs(T=70, dtype=torch.float32).items()}
     o, S = op(**x, output_final_state=True)
     assert len(calls) == 1

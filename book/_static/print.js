@@ -1,10 +1,11 @@
-// Paper is white: in print the page is in its light colours, whatever the screen shows.
+// Paper is white: a page in dark mode prints in the colours of light mode.
 "use strict";
 (() => {
-  const page = document.documentElement, paper = window.matchMedia("print");
-  let screen = page.dataset.theme;
-  paper.addEventListener("change", () => {
-    if (paper.matches) screen = page.dataset.theme;
-    page.dataset.theme = paper.matches ? "light" : screen;
+  const root = document.documentElement;
+  let theme;
+  addEventListener("beforeprint", () => {
+    theme = root.dataset.theme;
+    root.dataset.theme = "light";
   });
+  addEventListener("afterprint", () => { root.dataset.theme = theme; });
 })();

@@ -90,7 +90,8 @@ def transform(k, g, beta, C, c_dtype=torch.float64):
     c, UT = torch.full((1, T), math.nan, dtype=c_dtype), torch.full((1, T, C), math.nan)
     ut_transform_kernel[triton.cdiv(T, C), 1](
         k.float().contiguous(), g.float(), beta.float(), c, UT, None,
-        1, T, T, 1, 1, K=K, C=C, BK=_tile(K), HAS_G=True, PACKED=False, PRECISION="tf32x3",
+        1, T, T, 1, 1, K=K, C=C, BK=_tile(K), HAS_G=True, PACKED=False, SCALED=True,
+        PRECISION="tf32x3",
     )  # fmt: skip
     return c[0], UT[0]
 

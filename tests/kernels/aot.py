@@ -19,9 +19,11 @@ from triton.experimental.gluon._runtime import GluonASTSource
 
 from gdn_ref.kernels.chunk_scan import chunk_scan_kernel
 from gdn_ref.kernels.chunk_scan_hopper import chunk_scan_hopper_kernel
+from gdn_ref.kernels.decode import tile_rule as recurrent_tile_rule
 from gdn_ref.kernels.forward import dot_precision, tile_rule
 from gdn_ref.kernels.hopper import BV, C
 from gdn_ref.kernels.on_hopper import JOINED_ROWS
+from gdn_ref.kernels.recurrent import recurrent_kernel
 from gdn_ref.kernels.segments import join_segments_kernel, segment_maps_kernel
 from gdn_ref.kernels.ut_transform import ut_transform_kernel
 from gdn_ref.kernels.ut_transform_16bit import ut_transform_16bit_kernel
@@ -52,18 +54,46 @@ def configurations():
             "cu_seqlens_ptr": "*i64", "scale": "fp32", "T": "i32", "total": "i32",
         }  # fmt: skip
         case = f"K={K} V={V} {str(dtype).removeprefix('torch.')}"
-        constants = {**sizes, "HAS_G": True, "PACKED": True}
+        constants = {**sizes, "HAS_G": True, "PACKED": True, "SCALED": True}
         constants["PRECISION"] = "tf32x3" if exact else "tf32"
         options = {"num_warps": tiles["transform_warps"], "num_stages": 1}
         yield f"transform {case}", ut_transform_kernel, transform, constants, options
         if not exact and K <= 128:
-            constants = {"K": K, "BK": tiles["BK"], "HAS_G": True, "PACKED": True}
+            constants = {"K": K, "BK": tiles["BK"], "HAS_G": True, "PACKED": True, "SCALED": True}
             constants["LAUNCHES_NEXT"] = False
             kernel, options = ut_transform_16bit_kernel, {"num_warps": 1}
             yield f"transform 16 bits {case}", kernel, transform, constants, options
         constants = {**sizes, **STATE, "H": 4, "HV": 8, "V": V, "BV": tiles["BV"]}
         constants |= {"PRECISION": dot_precision(dtype), "STAGES": tiles["stages"]}
         yield f"scan {case}", chunk_scan_kernel, scan, constants, {"num_warps": tiles["scan_warps"]}
+
+
+def recurrent_configurations():
+    """The same for the token-by-token kernel, everything inside: many states, and a few."""
+    sizes = ((64, 64), (128, 128), (256, 256), (100, 60))
+    cases = [(K, V, pool, 10_000) for K, V in sizes for pool in ("fp32", "bf16")]
+    for K, V, pool, states in [*cases, (128, 128, "fp32", 32), (128, 128, "bf16", 32)]:
+        vectors = dict.fromkeys(["q_ptr", "k_ptr", "v_ptr", "o_ptr"], "*bf16")
+        numbers = dict.fromkeys(["g_ptr", "beta_ptr", "A_log_ptr", "dt_bias_ptr"], "*fp32")
+        kept = dict.fromkeys(["S_first_ptr", "S_last_ptr"], f"*{pool}")
+        offsets = dict.fromkeys(["cu_seqlens_ptr", "slot_idx_ptr"], "*i64")
+        strides = dict.fromkeys([f"{x}_stride" for x in ("q", "k", "v", "g", "beta")], "i32")
+        signature = {
+            **vectors,
+            **numbers,
+            **kept,
+            **offsets,
+            **strides,
+            "scale": "fp32",
+            "T": "i32",
+        }
+        BK, BV = recurrent_tile_rule(states, K, V)
+        v_first = pool == "bf16"
+        constants = {"H": 16, "HV": 32, "K": K, "V": V, "S_slot": 32 * K * V, "BK": BK, "BV": BV}
+        constants |= {"S_v": K, "S_k": 1} if v_first else {"S_v": 1, "S_k": V}
+        constants |= dict.fromkeys(["IN_PLACE", "NORM", "SIGMOID", "NEGATIVE"], True)
+        name = f"recurrent K={K} V={V} BV={BV} pool {pool}"
+        yield name, recurrent_kernel, signature, constants, {"num_warps": 1}
 
 
 def hopper_configurations():
@@ -133,7 +163,7 @@ def compile_for(capability, kernel, signature, constants, options):
 if __name__ == "__main__":
     report = {}
     for capability in map(int, sys.argv[1:]):
-        cases = list(configurations())
+        cases = [*configurations(), *recurrent_configurations()]
         cases += hopper_configurations() if capability == 90 else []
         for name, *rest in cases:
             report[f"sm_{capability} {name}"] = compile_for(capability, *rest)

@@ -16,6 +16,7 @@ TENSOR_MEMORY_COLUMNS = 512
 # float32 operands take three tf32 products each, and spill; the 16-bit kernels hardly do, and
 # the kernel made for Hopper not at all
 SPILLED_BYTES = {80: 700, 90: 400, 100: 400}
+SPILLED_BYTES_OF = {"hopper": 0, "recurrent": 64}
 
 
 @pytest.fixture(scope="module", params=SHARED_BYTES)
@@ -33,7 +34,7 @@ def report(request):
 
 def test_every_kernel_fits_its_architecture(report):
     capability, kernels = report
-    assert len(kernels) == (31 if capability == 90 else 17)
+    assert len(kernels) == (41 if capability == 90 else 27)
     for name, used in kernels.items():
         assert used["shared_bytes"] <= SHARED_BYTES[capability], name
         assert used["tensor_memory_columns"] <= TENSOR_MEMORY_COLUMNS, name
@@ -44,5 +45,5 @@ def test_the_16_bit_kernels_hardly_spill(report):
     capability, kernels = report
     for name, used in kernels.items():
         if "float32" not in name:
-            most = 0 if "hopper" in name else SPILLED_BYTES[capability]
+            most = SPILLED_BYTES_OF.get(name.split()[1], SPILLED_BYTES[capability])
             assert used["spilled_bytes"] <= most, name

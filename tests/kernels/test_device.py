@@ -89,7 +89,7 @@ def test_the_16_bit_transform_is_the_solve_of_diag_beta(K, T):
     chunks = -(-T // C)
     ut_transform_16bit_kernel[chunks, 2](
         k, g, beta, c, UT, None, 1, T, T, 2, 2,
-        K=K, BK=max(16, 1 << (K - 1).bit_length()), HAS_G=True, PACKED=False,
+        K=K, BK=max(16, 1 << (K - 1).bit_length()), HAS_G=True, PACKED=False, SCALED=True,
         LAUNCHES_NEXT=False, num_warps=1,
     )  # fmt: skip
     for j in range(chunks):

@@ -35,7 +35,7 @@ def transform(k, g, beta, C):
     c, UT = torch.full((1, C), math.nan, dtype=torch.float64), torch.full((1, C, C), math.nan)
     ut_transform_kernel[1, 1](
         k.float(), None if g is None else g.float(), beta.float(), c, UT, None,
-        1, C, C, 1, 1, K=k.shape[1], C=C, BK=16, HAS_G=g is not None, PACKED=False,
+        1, C, C, 1, 1, K=k.shape[1], C=C, BK=16, HAS_G=g is not None, PACKED=False, SCALED=True,
         PRECISION="tf32x3",
     )  # fmt: skip
     return c[0], UT[0]

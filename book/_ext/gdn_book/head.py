@@ -30,7 +30,7 @@ def finish_head(app, pagename, templatename, context, doctree):
     if HAS_MATHS.search(body):
         app.add_js_file(None, body=WAIT, priority=100)
         app.add_js_file("maths.js", defer="defer", priority=450)  # before MathJax, which it sets up
-    for script in ("previews.js", "scroll.js", "print.js"):
+    for script in ("previews.js", "scroll.js"):
         app.add_js_file(script, defer="defer")
     if "gdn-map" in body:
         app.add_js_file("chapter-map.js", defer="defer")

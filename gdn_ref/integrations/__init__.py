@@ -1,0 +1,1 @@
+"""gdn_ref inside other libraries' models, one module a library."""

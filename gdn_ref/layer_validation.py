@@ -1,0 +1,94 @@
+"""Argument checks for `convolution` and `layers`, in the manner of `validation`."""
+
+import torch
+
+from . import validation
+
+ACTIVATIONS = ("silu", None)
+
+
+def check_convolution(x, weight, bias, state, state_name, state_axis, cu_seqlens):
+    """Types, dtypes, devices and every axis. Returns the number of sequences."""
+    sizes = {}
+    validation.check_tensor("x", x, ("B", "T", "D"), sizes)
+    validation.check_tensor("weight", weight, ("D", "W"), sizes)
+    if sizes["D"] < 1 or sizes["W"] < 1:
+        raise ValueError(f"weight: expected D >= 1 and W >= 1, got shape {list(weight.shape)}")
+    sizes["W - 1"] = sizes["W"] - 1
+    if bias is not None:
+        validation.check_tensor("bias", bias, ("D",), sizes)
+    N = sizes["B"]
+    if cu_seqlens is not None:
+        validation.check_cu_seqlens(cu_seqlens, N, sizes["T"], None)
+        N = len(cu_seqlens) - 1
+    if state_axis == "N":
+        sizes["N"] = N
+    if state is not None or state_axis != "N":
+        validation.check_tensor(state_name, state, (state_axis, "D", "W - 1"), sizes)
+    check_devices(x, weight=weight, bias=bias, cu_seqlens=cu_seqlens, **{state_name: state})
+    return N
+
+
+def check_devices(x, **others):
+    """All of the other tensors lie where `x` does."""
+    for name, tensor in others.items():
+        if tensor is not None and tensor.device != x.device:
+            raise ValueError(f"{name}: expected device {x.device} like x, got {tensor.device}")
+
+
+def check_slots(slot_idx, pool, N):
+    """One slot of the pool for each of N sequences, no two the same."""
+    name, slots = "slot_idx", len(pool)
+    if slot_idx is None:
+        if N > slots:
+            raise ValueError(f"pool: expected at least N = {N} slots, got {slots}")
+        return
+    if not isinstance(slot_idx, torch.Tensor):
+        raise TypeError(f"{name}: expected a torch.Tensor [N], got {type(slot_idx).__name__}")
+    if slot_idx.dtype not in validation.OFFSETS or slot_idx.shape != (N,):
+        found = f"{slot_idx.dtype} {list(slot_idx.shape)}"
+        raise ValueError(f"{name}: expected int32 or int64, shape [N] = [{N}], got {found}")
+    check_devices(pool, slot_idx=slot_idx)
+    chosen = validation.read_offsets(slot_idx) or []
+    for slot in chosen:
+        if not 0 <= slot < slots:
+            raise ValueError(f"{name}: expected slots from 0 to {slots - 1}, got {slot}")
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"{name}: expected no slot twice, got {chosen}")
+
+
+def check_activation(activation):
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"activation: expected 'silu' or None, got {activation!r}")
+
+
+def check_inputs(x, hidden_size, cache, cu_seqlens, attention_mask):
+    """Types and shapes, before any work. Returns the number of sequences."""
+    sizes = {"hidden_size": hidden_size}
+    validation.check_tensor("x", x, ("B", "T", "hidden_size"), sizes)
+    N = B = sizes["B"]
+    if cu_seqlens is not None:
+        validation.check_cu_seqlens(cu_seqlens, B, sizes["T"], x.device)
+        N = len(cu_seqlens) - 1
+    if cache is not None and cache.conv_state is not None and len(cache.conv_state) != N:
+        raise ValueError(f"cache: expected N = {N} sequences, got {len(cache.conv_state)}")
+    if attention_mask is None:
+        return N
+    if cu_seqlens is not None:
+        raise ValueError("attention_mask: expected None with cu_seqlens, which has no padding")
+    if not isinstance(attention_mask, torch.Tensor):
+        found = type(attention_mask).__name__
+        raise TypeError(f"attention_mask: expected a torch.Tensor [B, T], got {found}")
+    if attention_mask.shape != x.shape[:2]:
+        expected, found = list(x.shape[:2]), list(attention_mask.shape)
+        raise ValueError(f"attention_mask: expected shape [B, T] = {expected}, got {found}")
+    return N
+
+
+def check_sizes(**sizes):
+    """Positive integers."""
+    for name, size in sizes.items():
+        if not isinstance(size, int) or isinstance(size, bool):
+            raise TypeError(f"{name}: expected an integer, got {type(size).__name__}")
+        if size < 1:
+            raise ValueError(f"{name}: expected at least 1, got {size}")

@@ -1,0 +1,108 @@
+"""The weights of `GatedDeltaNet` from and to the layers of other libraries.
+
+A state dict is a dictionary from names to tensors. Each function takes one and returns another,
+and copies no more than it has to::
+
+    layer.load_state_dict(from_qwen3_next(theirs, num_heads=16))
+
+============================ ==================== ================== ========================
+ours                         fla 0.6              Qwen3-Next         Qwen3.5
+============================ ==================== ================== ========================
+`q_proj`, `k_proj`, `v_proj` the same             `in_proj_qkvz`     `in_proj_qkv`
+`g_proj`                     the same             `in_proj_qkvz`     `in_proj_z`
+`b_proj`, `a_proj`           the same             `in_proj_ba`       `in_proj_b`, `in_proj_a`
+`conv1d`                     `q_conv1d` and so on the same           the same
+`A_log`, `dt_bias`           the same             the same           the same
+`o_norm`, `o_proj`           the same             `norm`, `out_proj` `norm`, `out_proj`
+============================ ==================== ================== ========================
+
+The channels of `conv1d` and the rows of `in_proj_qkv` are those of q, k and v in this order.
+Olmo-Hybrid's state dict is ours as it is, both ways. Qwen3-Next interleaves: the rows of
+`in_proj_qkvz` are, for one key head after the other, its q, its k, and the v and z (our g) of all
+its value heads; those of `in_proj_ba` its heads' b and their a.
+
+What a state dict does not say has to be said to the layer: the number of heads, `norm_eps` (1e-5
+in fla and Olmo-Hybrid, `config.rms_norm_eps` in Qwen's), `allow_neg_eigval`. A layer of fla without
+gate or convolution has no counterpart here.
+"""
+
+import torch
+
+QWEN = {"norm.weight": "o_norm.weight", "out_proj.weight": "o_proj.weight"}
+
+
+def from_fla(weights):
+    """From `fla.layers.GatedDeltaNet`: the three convolutions become one."""
+    ours = {name: x for name, x in weights.items() if "_conv1d." not in name}
+    for kind in ("weight", "bias"):
+        if f"q_conv1d.{kind}" in weights:
+            ours[f"conv1d.{kind}"] = torch.cat([weights[f"{c}_conv1d.{kind}"] for c in "qkv"])
+    return ours
+
+
+def to_fla(weights):
+    """To `fla.layers.GatedDeltaNet`."""
+    theirs = {name: x for name, x in weights.items() if not name.startswith("conv1d.")}
+    for kind in ("weight", "bias"):
+        if f"conv1d.{kind}" in weights:
+            parts = weights[f"conv1d.{kind}"].split(channels(weights))
+            theirs |= {f"{c}_conv1d.{kind}": x for c, x in zip("qkv", parts, strict=True)}
+    return theirs
+
+
+def from_qwen3_5(weights):
+    """From transformers' `Qwen3_5GatedDeltaNet`, dense or of a mixture of experts."""
+    ours = {QWEN.get(name, name): x for name, x in weights.items() if "in_proj" not in name}
+    values = len(weights["in_proj_z.weight"])
+    keys = (len(weights["in_proj_qkv.weight"]) - values) // 2
+    q, k, v = weights["in_proj_qkv.weight"].split([keys, keys, values])
+    g, b, a = (weights[f"in_proj_{name}.weight"] for name in "zba")
+    return ours | projections(q, k, v, g, b, a)
+
+
+def to_qwen3_5(weights):
+    """To transformers' `Qwen3_5GatedDeltaNet`."""
+    q, k, v, g, b, a = (weights[f"{name}_proj.weight"] for name in "qkvgba")
+    parts = {"qkv": torch.cat([q, k, v]), "z": g, "b": b, "a": a}
+    return qwen_rest(weights) | {f"in_proj_{name}.weight": x for name, x in parts.items()}
+
+
+def from_qwen3_next(weights, num_heads):
+    """From transformers' `Qwen3NextGatedDeltaNet` with this number of key heads."""
+    ours = {QWEN.get(name, name): x for name, x in weights.items() if "in_proj" not in name}
+    qkvz, ba = (weights[f"in_proj_{name}.weight"] for name in ("qkvz", "ba"))
+    values = len(qkvz) - len(weights["conv1d.weight"])  # rows of z: the convolution has none
+    keys = len(qkvz) // 2 - values
+    sizes = [rows // num_heads for rows in (keys, keys, values, values)]
+    by_head = (x.unflatten(0, (num_heads, -1)) for x in (qkvz, ba))
+    parts = (*next(by_head).split(sizes, dim=1), *next(by_head).chunk(2, dim=1))
+    return ours | projections(*(x.flatten(0, 1) for x in parts))
+
+
+def to_qwen3_next(weights, num_heads):
+    """To transformers' `Qwen3NextGatedDeltaNet` with this number of key heads."""
+    q, k, v, g, b, a = (
+        weights[f"{name}_proj.weight"].unflatten(0, (num_heads, -1)) for name in "qkvgba"
+    )
+    parts = {"qkvz": [q, k, v, g], "ba": [b, a]}
+    return qwen_rest(weights) | {
+        f"in_proj_{name}.weight": torch.cat(x, dim=1).flatten(0, 1) for name, x in parts.items()
+    }
+
+
+def projections(q, k, v, g, b, a):
+    """The six weights under our names."""
+    parts = {"q": q, "k": k, "v": v, "g": g, "b": b, "a": a}
+    return {f"{name}_proj.weight": x for name, x in parts.items()}
+
+
+def qwen_rest(weights):
+    """What Qwen's layers have besides projections of the input, under their names."""
+    theirs = {ours: name for name, ours in QWEN.items()}
+    rest = ("conv1d.weight", "A_log", "dt_bias", *theirs)
+    return {theirs.get(name, name): weights[name] for name in rest}
+
+
+def channels(weights):
+    """Channels of q, k and v."""
+    return [len(weights[f"{name}_proj.weight"]) for name in "qkv"]

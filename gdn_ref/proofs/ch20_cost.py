@@ -1,0 +1,236 @@
+"""Chapter 20: what a hybrid stack keeps, multiplies and moves, counted while it decodes.
+
+The formulas are those of `ch20_model`; the stack that is counted is that of `ch20_stack`. A mutant
+is a formula with one plausible slip.
+"""
+
+from dataclasses import replace
+from functools import cache
+
+import sympy as sp
+import torch
+from torch.nn.functional import conv1d, normalize, silu, softplus
+
+from .. import gated_delta_rule
+from . import ch20_model as m
+from .ch20_stack import Watch, caches, decode, full_mixer, linear_mixer, tensors, weights
+from .data import worst
+from .registry import verifies
+
+DENSE = m.Hybrid(3, 1, 8, 4, 2, 4, 2, 4, 3, 5, 7, 11)
+EXPERTS = m.Hybrid(2, 2, 8, 6, 2, 4, 2, 4, 4, 6, 7, 11, gated=0, taps=3, experts=6, chosen=2,
+                   shared=3)  # fmt: skip
+CASES = [(x, T, n) for x in (DENSE, EXPERTS) for T in (1, 5) for n in (1, 3)]
+COUNTED = "counted, 2 stacks of 4 layers, 1 and 3 sequences of 1 and 5 tokens"
+decoded = cache(decode)
+
+
+def kept(x, T, n, attention):
+    """Bytes of the arrays that the layers of one kind keep."""
+    layers = caches(x, T, n)[x.linear :] if attention else caches(x, T, n)[: x.linear]
+    return sum(y.nbytes for y in tensors(layers))
+
+
+@verifies(
+    "eq-hybrid-cache-bytes",
+    method="polynomial",
+    covers=COUNTED,
+    mutants={
+        "every layer caches": {"claim": lambda x, T: m.cache_bytes(m.with_share(x, x.layers), T)},
+        "every query head caches": {
+            "claim": lambda x, T: m.cache_bytes(x, T) * x.q_heads // x.kv_heads
+        },
+        "keys only": {"claim": lambda x, T: m.cache_bytes(x, T) // 2},
+    },
+)
+def caches_are_counted(claim=m.cache_bytes):
+    """Keys and values of the attention layers, for every sequence."""
+    return [kept(x, T, n, True) - n * claim(x, T) for x, T, n in CASES]
+
+
+@verifies(
+    "eq-hybrid-state-bytes",
+    method="polynomial",
+    covers=COUNTED,
+    mutants={
+        "no window": {"claim": lambda x: 4 * x.linear * x.value_heads * x.d_k * x.d_v},
+        "states in two bytes": {"claim": lambda x: m.state_bytes(x, b_S=2)},
+        "heads of keys": {"claim": lambda x: m.state_bytes(replace(x, value_heads=x.key_heads))},
+        "every layer has one": {"claim": lambda x: m.state_bytes(m.with_share(x, 0))},
+    },
+)
+def states_are_counted(claim=m.state_bytes):
+    """States and windows of the other layers: whatever the context is."""
+    return [kept(x, T, n, False) - n * claim(x) for x, T, n in CASES]
+
+
+@verifies(
+    "eq-hybrid-weights",
+    method="polynomial",
+    covers="counted, both kinds of layer of 2 stacks",
+    mutants={
+        "no output gate in attention": {
+            "full": lambda x: m.full_weights(x) - x.gated * x.width * x.head * x.q_heads
+        },
+        "a key and value for each query head": {
+            "full": lambda x: m.full_weights(x) + 2 * x.width * x.head * (x.q_heads - x.kv_heads)
+        },
+        "no output gate in Gated DeltaNet": {
+            "linear": lambda x: m.linear_weights(x) - x.width * x.value_heads * x.d_v
+        },
+        "one gate for both strengths": {
+            "linear": lambda x: m.linear_weights(x) - x.width * x.value_heads
+        },
+    },
+)
+def weights_are_counted(full=m.full_weights, linear=m.linear_weights):
+    """Entries of the matrices of one layer of either kind, without its feed-forward part."""
+    residuals = []
+    for x in (DENSE, EXPERTS):
+        layers = weights(x)["layers"]
+        for layer, claim in ((layers[0], linear), (layers[-1], full)):
+            mixer = {k: y for k, y in layer.items() if k not in ("experts", "shared", "router")}
+            residuals.append(sum(y.numel() for y in tensors(mixer)) - claim(x))
+    return residuals
+
+
+@verifies(
+    "eq-hybrid-flops",
+    method="polynomial",
+    covers=COUNTED,
+    mutants={
+        "one FLOP a weight": {"claim": lambda x, T: m.token_flops(x, T) - m.active_weights(x)},
+        "all experts": {
+            "claim": lambda x, T: (
+                m.token_flops(x, T)
+                + 2 * x.layers * (x.experts - x.chosen) * m.expert_weights(x)
+                + 2 * (x.experts == 0)
+            )
+        },
+        "scores only": {"claim": lambda x, T: m.token_flops(x, T) - m.attention_flops(x, T) // 2},
+        "the token does not see itself": {"claim": lambda x, T: m.token_flops(x, T - 1)},
+        "states without decay": {
+            "claim": lambda x, T: m.token_flops(x, T) - 2 * x.linear * x.value_heads * x.d_v * x.d_k
+        },
+    },
+)
+def flops_are_counted(claim=m.token_flops):
+    """The products of one step: T earlier tokens and the token itself."""
+    return [decoded(x, T, n)["flops"] - n * claim(x, T + 1) for x, T, n in CASES]
+
+
+@verifies(
+    "eq-hybrid-decode-bytes",
+    method="polynomial",
+    covers=COUNTED,
+    mutants={
+        "states only read": {"twice": 1},
+        "weights for each sequence": {"once": lambda n: n},
+        "every expert": {"read": lambda x, experts: x.experts},
+        "the new row is not written": {"rows": 0},
+    },
+)
+def decoding_is_counted(
+    twice=2, rows=1, once=lambda n: 1, read=lambda x, experts: sp.Rational(experts, x.layers)
+):
+    """Every weight, cache and state that an operation touches, and all that is kept anew."""
+    residuals = []
+    for x, T, n in CASES:
+        found = decoded(x, T, n)
+        weights_ = once(n) * m.weight_bytes(x, n, read=read(x, found["experts"]))
+        claim = weights_ + n * (twice * m.state_bytes(x) + m.cache_bytes(x, T + rows))
+        residuals.append(found["read"] + found["written"] - claim)
+    return residuals
+
+
+@verifies(
+    "eq-hybrid-decode-bytes",
+    method="float64",
+    covers="6 tokens, one token a step, against whole passes",
+    mutants={"no decay": {"decay": 0.0}, "own token left out": {"own": 0.0}},
+)
+def counted_stack_computes_the_mixers(decay=1.0, own=1.0):
+    """Both mixers, token by token, give what their whole-sequence forms give."""
+    x, T, kind = DENSE, 6, torch.float64
+    layers = weights(x, kind)["layers"]
+    h = torch.randn(T, 1, x.width, dtype=kind, generator=torch.Generator().manual_seed(3))
+    S, window = caches(x, 0, 1, kind, kind)[0]
+    K = V = torch.zeros(1, x.kv_heads, 0, x.head, dtype=kind)
+    steps = []
+    for t in range(T):
+        _, (S, window) = linear_mixer(x, layers[0], h[t], S, window)
+        o, (k, v) = full_mixer(x, layers[-1], h[t], K, V)
+        K, V = torch.cat([K, k], dim=-2), torch.cat([V, v], dim=-2)
+        steps.append(o)
+    whole = whole_attention(x, layers[-1], h, own), whole_state(x, layers[0], h, decay)
+    return worst((torch.stack(steps).numpy(), S.numpy()), [y.numpy() for y in whole])
+
+
+def whole_attention(x, w, h, own):
+    """Causal softmax attention over all tokens at once; `own` weighs a token's own score."""
+    q, gate = (h[:, 0] @ w["q"].T).chunk(2, dim=-1)
+    q = q.unflatten(-1, (x.q_heads, x.head)).transpose(0, 1)
+    k, v = (y.unflatten(-1, (x.kv_heads, x.head)).transpose(0, 1)
+            for y in (h[:, 0] @ w["kv"].T).chunk(2, dim=-1))  # fmt: skip
+    k, v = (y.repeat_interleave(x.q_heads // x.kv_heads, dim=0) for y in (k, v))
+    scores = (q @ k.mT) * x.head**-0.5
+    mask = torch.ones_like(scores).tril(-1) + own * torch.eye(len(h), dtype=h.dtype)
+    P = scores.exp() * mask
+    o = ((P / P.sum(-1, keepdim=True).clamp(min=1e-9)) @ v).transpose(0, 1).flatten(1)
+    return ((o * torch.sigmoid(gate)) @ w["out"].T)[:, None]
+
+
+def whole_state(x, w, h, decay):
+    """The last state by the chunk form, from the convolution of the whole sequence."""
+    S, window = caches(x, 0, 1, h.dtype, h.dtype)[0]
+    rows = torch.cat([window[..., 1:], (h[:, 0] @ w["qkv"].T).T[None]], dim=-1)
+    mixed = silu(conv1d(rows, w["conv"], groups=x.channels)[0].T)
+    keys = x.key_heads * x.d_k
+    q, k = (normalize(y.unflatten(-1, (x.key_heads, x.d_k)), dim=-1).transpose(0, 1)
+            .repeat_interleave(x.value_heads // x.key_heads, dim=0)
+            for y in mixed[:, : 2 * keys].chunk(2, dim=-1))  # fmt: skip
+    v = mixed[:, 2 * keys :].unflatten(-1, (x.value_heads, x.d_v)).transpose(0, 1)
+    b, a = (h[:, 0] @ w["ba"].T).T.chunk(2)
+    g = -decay * softplus(a)
+    return gated_delta_rule.chunkwise(q, k, v, g, torch.sigmoid(b), S[0], chunk_size=4)[1][None]
+
+
+def watched(held, work):
+    """FLOPs of `work` and the bytes of `held` that it reads."""
+    watch = Watch(held)
+    with watch, watch.numbers():
+        work()
+    return watch.flops, watch.read
+
+
+@verifies(
+    "eq-hybrid-intensity",
+    method="polynomial",
+    covers="counted, 2 stacks, 5 tokens",
+    mutants={
+        "a state is only read": {"state": lambda x: 2 * (4 + sp.Rational(1, x.d_k)) / 4},
+        "every query head has rows": {"cached": lambda x: sp.Integer(1)},
+        "a state for each key head": {
+            "state": lambda x: (4 + sp.Rational(1, x.d_k)) * x.value_heads / x.key_heads / 4
+        },
+    },
+)
+def memories_are_counted(
+    state=lambda x: (4 + sp.Rational(1, x.d_k)) / 4,
+    cached=lambda x: sp.Rational(2 * x.q_heads, 2 * x.kv_heads),
+):
+    """FLOPs over bytes of one step: float32 states in and out, bfloat16 rows read."""
+    residuals = []
+    for x in (DENSE, EXPERTS):
+        (S, _), (K, V) = (caches(x, 5, 1)[n] for n in (0, -1))
+        random = torch.Generator().manual_seed(4)
+        q, k, v = (torch.randn(1, x.value_heads, d, generator=random) for d in
+                   (x.d_k, x.d_k, x.d_v))  # fmt: skip
+        ones = torch.ones(1, x.value_heads)
+        step = (S, q, k, v, -ones, ones)
+        flops, read = watched([S], lambda step=step: gated_delta_rule.step(*step))
+        residuals.append(sp.Rational(flops, read + S.nbytes) - state(x))
+        query = torch.randn(1, x.kv_heads, x.q_heads // x.kv_heads, x.head).to(K.dtype)
+        flops, read = watched([K, V], lambda q=query, K=K, V=V: (q @ K.mT) @ V)
+        residuals.append(sp.Rational(flops, read) - cached(x))
+    return residuals

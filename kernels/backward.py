@@ -1,0 +1,121 @@
+"""The backward pass on the GPU: four launches, and the rule for their tiles.
+
+Only the inputs are kept from the forward pass; decays, inverses and the chunks' states are computed
+again. No atomics: every number has one program that adds it up, always in one order.
+
+Reference: `gdn_ref.backward.gradients`.
+"""
+
+import torch
+
+from .chunk_gradients import chunk_gradients_kernel
+from .chunk_states import chunk_states_kernel
+from .forward import dot_precision, on_device, runs_on_hopper, tile_rule, transform
+from .launch import cdiv, kinds, launch
+from .state_gradients import state_gradients_kernel
+
+
+def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, do, dS_last):
+    """Gradients of `forward.chunk_forward`: `dq, dk, dv, dg, dbeta, dS_first`.
+
+    Parameters
+    ----------
+    q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size
+        As given to `chunk_forward`.
+    do : [B, T, HV, V], the gradient of the outputs
+    dS_last : [N, HV, V, K] float32, the gradient of the last states, or None for zero
+
+    Returns
+    -------
+    dq, dk, dv : as q, k, v
+    dg : [B, T, HV] float32, or None if g is
+    dbeta : [B, T, HV] float32
+    dS_first : [N, HV, V, K] float32
+    """
+    q, k, v, beta, do = (x.contiguous() for x in (q, k, v, beta, do.to(v.dtype)))
+    g = None if g is None else g.contiguous()
+    B, T, H, K = k.shape
+    HV, V = v.shape[2:]
+    packed = cu_seqlens is not None
+    N = cu_seqlens.shape[0] - 1 if packed else B
+    dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+    dbeta = v.new_empty((B, T, HV), dtype=torch.float32)
+    dg = None if g is None else torch.empty_like(dbeta)
+    dS_first = v.new_empty((N, HV, V, K), dtype=torch.float32)
+    if N == 0:
+        return dq, dk, dv, dg, dbeta, dS_first
+    initial_state, strides = state_strides(initial_state, K, V)
+    dS_last, dS_strides = state_strides(dS_last, K, V)
+
+    tiles = gradient_tiles(K, v.dtype, chunk_size)
+    C, BK, BV = tiles["C"], tiles["BK"], tiles["BV"]
+    slots = T // C + N if packed else B * cdiv(T, C)
+    states = v.new_empty((slots, HV, V, K))
+    dstates = torch.empty_like(states)
+    sizes, blocks = {"H": H, "HV": HV, "K": K, "V": V}, {"C": C, "BK": BK}
+    flags = {"PACKED": packed, "PRECISION": dot_precision(v.dtype)}
+    options = {"num_warps": tiles["scan_warps"]}
+    known = kinds(B * T, v, q, k, g, beta, initial_state, cu_seqlens, do, dS_last)
+    with on_device(v):
+        hopper = runs_on_hopper(q, k, v, C) and do.data_ptr() % 16 == 0
+        c, T_inv = transform(k, g, beta, cu_seqlens, HV, slots, tiles, known, False)
+        if slots:
+            launch(
+                chunk_states_kernel, (N * HV * cdiv(V, BV),),
+                (k, v, beta, c, T_inv, initial_state, states, cu_seqlens, T, B * T),
+                {**sizes, **strides, **blocks, "BV": BV,
+                 "HAS_S": initial_state is not None, **flags, "STAGES": tiles["stages"]},
+                known, **options,
+            )  # fmt: skip
+        if slots and hopper:
+            from . import on_hopper
+
+            on_hopper.gradients(
+                q, k, v, beta, do, c, T_inv, states, dstates, dS_last, dS_strides,
+                dq, dk, dv, dg, dbeta, dS_first, cu_seqlens, scale, slots, known,
+            )  # fmt: skip
+        else:
+            launch(
+                state_gradients_kernel, (N * HV * cdiv(V, BV),),
+                (q, k, do, beta, c, T_inv, dS_last, dv, dstates, dS_first, cu_seqlens, scale, T,
+                 B * T),
+                {**sizes, **dS_strides, **blocks, "BV": BV, "HAS_DS": dS_last is not None, **flags,
+                 "STAGES": tiles["stages"]},
+                known, **options,
+            )  # fmt: skip
+        short = hopper  # then the whole chunks are done
+        if slots and not (short and not packed and T % C == 0):
+            launch(
+                chunk_gradients_kernel, (N if short else slots, H),
+                (q, k, v, beta, c, T_inv, do, dv, states, dstates, dq, dk, dg, dbeta, cu_seqlens,
+                 scale, N, T, B * T),
+                {**sizes, **blocks, "BV": tiles["gradient_BV"], "HAS_G": g is not None,
+                 "PACKED": packed, "SHORT": short, "PRECISION": flags["PRECISION"]},
+                known, num_warps=tiles["gradient_warps"],
+            )  # fmt: skip
+    return dq, dk, dv, dg, dbeta, dS_first
+
+
+def state_strides(S, K, V):
+    """`S` and how it lies in memory, `[V, K]` or `[K, V]`; copied if neither."""
+    if S is not None and not S.is_contiguous():
+        if S.mT.is_contiguous():
+            return S, {"S_v": 1, "S_k": V}
+        S = S.contiguous()
+    return S, {"S_v": K, "S_k": 1}
+
+
+def gradient_tiles(K, dtype, chunk_size):
+    """`forward.tile_rule` for the backward pass, measured on an H100.
+
+    `chunk_gradients` keeps two `[C, BK]` sums in registers, so heads of more than 128 dimensions
+    fit 32 tokens at a time, and slices of 32 value dimensions in the scans too. `gradient_BV` is
+    the slice that `chunk_gradients` has on hand at a time.
+    """
+    tiles = tile_rule(K, dtype, chunk_size)
+    if dtype == torch.float32:
+        return tiles | {"gradient_BV": 16, "gradient_warps": 4}
+    if tiles["BK"] > 128:
+        few = {"C": min(tiles["C"], 32), "BV": 32, "scan_warps": 4}
+        return tiles | few | {"gradient_BV": 32, "gradient_warps": 8}
+    return tiles | {"gradient_BV": 64 if tiles["BK"] <= 64 else 32, "gradient_warps": 4}

@@ -1,0 +1,222 @@
+"""Backward, kernel 2 for Hopper: the equations of `state_gradients`, groups of warps side by side.
+
+    dE = (Gamma . Q K^T)^T dO + diag(gamma_C / gamma_i) K dS'^T           eq-grad-solve
+    Z  = T_inv^T dE                                                       eq-grad-solve
+    dS = gamma_C dS' + (diag(gamma) dO)^T Q - (diag(beta gamma) Z)^T K    eq-grad-state
+
+The chain dS' -> dE -> Z -> dS decides the time; `chain_warps` do nothing else. `helper_warps`
+prepare beside them what does not wait for it: the scores, dO with its decay, the inverse in the
+dtype of the gradients, and zeros where a short chunk has no tokens. One `load_warp` keeps the
+tiles of the next chunks coming. For 16-bit inputs, head dimensions of 64 or 128, chunks of 64.
+
+Reference: `gdn_ref.backward.chunk`.
+"""
+
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import (
+    fence_async_shared,
+    mbarrier,
+    tma,
+    warpgroup_mma_wait,
+)
+
+from .hopper import BV, STAGES, C, matmul, segment, signals
+
+
+@gluon.jit
+def load_warp(
+    q, k, do, T, q_tiles, k_tiles, do_tiles, T_tiles, full, free,
+    chunks, begin, key_column, value_column, T_row,
+):  # fmt: skip
+    """Tiles of one chunk after the other, from the last on, as soon as there is room for them."""
+    BYTES: gl.constexpr = 2 * C * (2 * k.block_shape[1] + BV + C)
+    for j in range(chunks):
+        s = j % STAGES
+        token = begin + (chunks - 1 - j) * C
+        mbarrier.wait(free.index(s), ((j // STAGES) & 1) ^ 1)
+        mbarrier.expect(full.index(s), BYTES)
+        tma.async_copy_global_to_shared(q, [token, key_column], full.index(s), q_tiles.index(s))
+        tma.async_copy_global_to_shared(k, [token, key_column], full.index(s), k_tiles.index(s))
+        tma.async_copy_global_to_shared(do, [token, value_column], full.index(s), do_tiles.index(s))
+        tma.async_copy_global_to_shared(T, [T_row + token, 0], full.index(s), T_tiles.index(s))
+
+
+@gluon.jit
+def helper_warps(
+    tokens, scale, c_ptr, q_tiles, k_tiles, do_tiles, T_tiles,
+    scores_tiles, decayed_tiles, inverse_tiles, full, ready, used,
+):  # fmt: skip
+    """For chunk after chunk: scores, decayed dO, the inverse; a short chunk's tiles filled up."""
+    dtype: gl.constexpr = k_tiles.dtype
+    K: gl.constexpr = k_tiles.shape[2]
+    chunk: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, C, 16])
+    rows: gl.constexpr = gl.BlockedLayout([1, 8], [32 * 8 // K, K // 8], [4, 1], [1, 0])
+    lines: gl.constexpr = gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
+    r = gl.arange(0, C, gl.SliceLayout(1, chunk))[:, None]
+    i = gl.arange(0, C, gl.SliceLayout(0, chunk))[None, :]
+    row = gl.arange(0, C, gl.SliceLayout(1, lines))
+    column = gl.arange(0, C, gl.SliceLayout(0, lines))[None, :]
+    zero = gl.zeros([C, C], gl.float32, chunk)
+    chunks = (tokens + C - 1) // C
+    for j in range(chunks):
+        s = j % STAGES
+        b = j % 2
+        first = (chunks - 1 - j) * C
+        left = tokens - first
+        c_r = gl.load(c_ptr + first + r, mask=r < left, other=0.0)
+        c_i = gl.load(c_ptr + first + i, mask=i < left, other=0.0)
+        gamma = scale * gl.exp2(gl.load(c_ptr + first + row, mask=row < left, other=0.0))
+        mbarrier.wait(full.index(s), (j // STAGES) & 1)
+        mbarrier.wait(used.index(b), ((j // 2) & 1) ^ 1)
+        if left < C:  # the tokens after ours may hold anything
+            ours = gl.arange(0, C, gl.SliceLayout(1, rows))[:, None] < left
+            q_tiles.index(s).store(gl.where(ours, q_tiles.index(s).load(rows), 0.0))
+            k_tiles.index(s).store(gl.where(ours, k_tiles.index(s).load(rows), 0.0))
+            do_short = gl.where(row[:, None] < left, do_tiles.index(s).load(lines), 0.0)
+            do_tiles.index(s).store(do_short)
+            fence_async_shared()
+        scores = matmul(q_tiles.index(s), k_tiles.index(s).permute((1, 0)), zero, False)
+        T_inv = T_tiles.index(s).load(lines)
+        T_inv = gl.where((row[:, None] < left) & (column < left), T_inv, 0.0)
+        inverse_tiles.index(b).store(T_inv.to(dtype))
+        do = do_tiles.index(s).load(lines).to(gl.float32)
+        decayed_tiles.index(b).store((gamma[:, None] * do).to(dtype))
+        Gamma = gl.exp2(gl.where(r >= i, c_r - c_i, float("-inf")))
+        scores = scale * Gamma * warpgroup_mma_wait(0, deps=[scores])
+        scores_tiles.index(b).store(scores.to(dtype))
+        fence_async_shared()
+        mbarrier.arrive(ready.index(b), count=1)
+
+
+@gluon.jit
+def chain_warps(
+    dS, tokens, c_ptr, beta_ptr, beta_stride, dS_out, dS_row, dS_step, Z_out, token_0,
+    value_column, Z_ptr, Z_stride, q_tiles, k_tiles, do_tiles,
+    scores_tiles, decayed_tiles, inverse_tiles, dS_tile, Z_tile, free, ready, used,
+):  # fmt: skip
+    """The chain of the states' gradients, which never leave the registers; returns the first."""
+    dtype: gl.constexpr = k_tiles.dtype
+    chunk: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, C, 16])
+    operand: gl.constexpr = gl.DotOperandLayout(0, chunk, 2)
+    operand_dS: gl.constexpr = gl.DotOperandLayout(0, dS.type.layout, 2)
+    i = gl.arange(0, C, gl.SliceLayout(0, chunk))[None, :]
+    v = gl.arange(0, BV, gl.SliceLayout(1, chunk))[:, None]
+    zero = gl.zeros([BV, C], gl.float32, chunk)
+    chunks = (tokens + C - 1) // C
+    for j in range(chunks):
+        s = j % STAGES
+        b = j % 2
+        first = (chunks - 1 - j) * C
+        left = gl.minimum(tokens - first, C)
+        c = gl.load(c_ptr + first + i, mask=i < left, other=0.0)
+        c_C = gl.load(c_ptr + first + left - 1)
+        beta = gl.load(beta_ptr + (first + i) * beta_stride, mask=i < left, other=0.0)
+        dS_in = dS.to(dtype)
+        mbarrier.wait(ready.index(b), (j // 2) & 1)
+
+        # eq-grad-solve
+        k = k_tiles.index(s)
+        read = matmul(gl.convert_layout(dS_in, operand), k.permute((1, 0)), zero, False)
+        seen = matmul(do_tiles.index(s).permute((1, 0)), scores_tiles.index(b), zero, False)
+        tma.store_wait(0)
+        dS_tile.store(dS_in)
+        fence_async_shared()
+        tma.async_copy_shared_to_global(dS_out, [dS_row - j * dS_step, 0], dS_tile)
+        to_end = gl.exp2(c_C - c)
+        reads = -gl.exp2(c) * beta.to(gl.float32)
+        dS = dS * gl.exp2(c_C)
+        read, seen = warpgroup_mma_wait(0, deps=[read, seen])
+        dE = gl.convert_layout((to_end * read + seen).to(dtype), operand)
+        Z = matmul(dE, inverse_tiles.index(b), zero, False)
+        dS = matmul(decayed_tiles.index(b).permute((1, 0)), q_tiles.index(s), dS, True)
+        Z = warpgroup_mma_wait(1, deps=[Z])
+
+        # eq-grad-state
+        carried = gl.convert_layout((reads * Z).to(dtype), operand_dS)
+        dS = warpgroup_mma_wait(0, deps=[dS])
+        dS = matmul(carried, k, dS, True)
+        if left == C:
+            Z_tile.permute((1, 0)).store(Z.to(dtype))
+            fence_async_shared()
+            tma.async_copy_shared_to_global(Z_out, [token_0 + first, value_column], Z_tile)
+        else:
+            at = (token_0 + first + i).to(gl.int64) * Z_stride + value_column + v
+            gl.store(Z_ptr + at, Z.to(dtype), mask=i < left)
+        dS = warpgroup_mma_wait(0, deps=[dS])
+        mbarrier.arrive(free.index(s), count=1)
+        mbarrier.arrive(used.index(b), count=1)
+    tma.store_wait(0)
+    return (dS,)
+
+
+@gluon.jit(do_not_specialize=["N", "T", "total", "H", "HV"])
+def state_gradients_hopper_kernel(
+    # tensors, and tiles of them; dstates are [slots, HV, V, K]
+    q, k, do, T_inv, Z, dstates, beta_ptr, c_ptr, Z_ptr, dS_last_ptr, dS_first_ptr, cu_seqlens_ptr,
+    # numbers and sizes
+    scale, N, T, total, H, HV, K: gl.constexpr, V: gl.constexpr,
+    # strides of dS_last
+    S_v: gl.constexpr, S_k: gl.constexpr,
+    # flags
+    HAS_DS: gl.constexpr, PACKED: gl.constexpr,
+):  # fmt: skip
+    dtype: gl.constexpr = k.dtype
+    slices: gl.constexpr = V // BV
+    n = gl.program_id(0) // slices // HV
+    hv = gl.program_id(0) // slices % HV
+    h = hv // (HV // H)
+    first_v = (gl.program_id(0) % slices) * BV
+    n, _, token_0, end = segment(cu_seqlens_ptr, n, N, T, 0, PACKED, False)
+    tokens = end - token_0
+    chunks = (tokens + C - 1) // C
+    slot = n * ((T + C - 1) // C)
+    if PACKED:
+        slot = token_0 // C + n
+
+    rows: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, K, 16])
+    dim_v = first_v + gl.arange(0, BV, gl.SliceLayout(1, rows))[:, None]
+    dim_k = gl.arange(0, K, gl.SliceLayout(0, rows))[None, :]
+    dS_at = (n * HV + hv).to(gl.int64) * (V * K) + dim_v * K + dim_k
+    dS = gl.zeros([BV, K], gl.float32, rows)
+    if HAS_DS:
+        last_at = (n * HV + hv).to(gl.int64) * (V * K) + dim_v * S_v + dim_k * S_k
+        dS = gl.load(dS_last_ptr + last_at).to(gl.float32)
+
+    q_tiles = gl.allocate_shared_memory(dtype, [STAGES, C, K], q.layout)
+    k_tiles = gl.allocate_shared_memory(dtype, [STAGES, C, K], k.layout)
+    do_tiles = gl.allocate_shared_memory(dtype, [STAGES, C, BV], do.layout)
+    T_tiles = gl.allocate_shared_memory(T_inv.dtype, [STAGES, C, C], T_inv.layout)
+    scores_tiles = gl.allocate_shared_memory(dtype, [2, C, C], T_inv.layout)
+    decayed_tiles = gl.allocate_shared_memory(dtype, [2, C, BV], do.layout)
+    inverse_tiles = gl.allocate_shared_memory(dtype, [2, C, C], T_inv.layout)
+    dS_tile = gl.allocate_shared_memory(dtype, [BV, K], dstates.layout)
+    Z_tile = gl.allocate_shared_memory(dtype, [C, BV], Z.layout)
+    full, free = signals(STAGES, 1), signals(STAGES, 1)
+    ready, used = signals(2, 1), signals(2, 1)
+    fence_async_shared()
+
+    c_ptr += hv.to(gl.int64) * total + token_0
+    beta_ptr += token_0.to(gl.int64) * HV + hv
+    value_column = hv * V + first_v
+    last_row = ((slot + chunks - 1) * HV + hv) * V + first_v
+    (dS,) = gl.warp_specialize(
+        [
+            (chain_warps, (
+                dS, tokens, c_ptr, beta_ptr, HV, dstates, last_row, HV * V, Z, token_0,
+                value_column, Z_ptr, HV * V, q_tiles, k_tiles, do_tiles,
+                scores_tiles, decayed_tiles, inverse_tiles, dS_tile, Z_tile, free, ready, used,
+            )),
+            (helper_warps, (
+                tokens, scale, c_ptr, q_tiles, k_tiles, do_tiles, T_tiles,
+                scores_tiles, decayed_tiles, inverse_tiles, full, ready, used,
+            )),
+            (load_warp, (
+                q, k, do, T_inv, q_tiles, k_tiles, do_tiles, T_tiles, full, free,
+                chunks, token_0, h * K, value_column, hv * total,
+            )),
+        ],
+        worker_num_warps=[4, 1],
+        worker_num_regs=[168, 24],
+    )  # fmt: skip
+    gl.store(dS_first_ptr + dS_at, dS)

@@ -1,0 +1,529 @@
+"""The token-by-token kernel, in the interpreter and on a CUDA device, against float64."""
+
+import inspect
+import itertools
+import math
+import weakref
+
+import pytest
+import torch
+from tolerances import (
+    KERNEL_BFLOAT16,
+    KERNEL_FLOAT16,
+    KERNEL_FLOAT32,
+    assert_close,
+    relative_error,
+)
+
+from gdn_ref import chunk_gated_delta_rule, decode, fused_recurrent_gated_delta_rule, ops
+from gdn_ref.proofs.data import hard_inputs
+
+pytest.importorskip("triton")
+from gdn_ref.kernels import decode as host  # noqa: E402
+from gdn_ref.kernels.decode import PROGRAMS, stride_of_tokens, tile_rule  # noqa: E402
+from gdn_ref.kernels.recurrent import recurrent_kernel  # noqa: E402
+
+TOLERANCE = {
+    torch.float32: KERNEL_FLOAT32,
+    torch.float16: KERNEL_FLOAT16,
+    torch.bfloat16: KERNEL_BFLOAT16,
+}
+SLOTS = [5, 0, 3, 6]
+LENGTHS = [1, 3, 0, 4]
+SIZES = [(12, 7), (16, 16), (60, 100), (100, 60), (20, 5), (2, 1), (128, 40), (256, 18)]
+interpreter = pytest.mark.interpreter
+
+
+@pytest.fixture(autouse=True)
+def unwritten_memory_is_nan():
+    """An output element that no program writes stays NaN, and no tolerance accepts it."""
+    torch.use_deterministic_algorithms(True, warn_only=True)  # on a device, sums only warn
+    torch.utils.deterministic.fill_uninitialized_memory = True
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+def arguments(lengths=LENGTHS, N=4, T=1, H=2, HV=4, K=12, V=7, dtype=torch.float32, kept_in=None,
+              v_first=False, slots=7, device="cpu"):  # fmt: skip
+    """Hard inputs in `dtype`, packed by `lengths` or [N, T]; a pool in `kept_in`, poisoned."""
+    batch, T = (1, sum(lengths)) if lengths else (N, T)
+    q, k, v, g, beta, _ = (
+        torch.from_numpy(x).float() for x in hard_inputs(T=T, d_k=K, d_v=V, batch=(batch, HV))
+    )
+    q, k, v, g, beta = (x.transpose(1, 2) for x in (q[:, :H], k[:, :H], v, g, beta))
+    used = SLOTS if slots == 7 else torch.randperm(slots)[: len(lengths or range(N))].tolist()
+    used = used[: len(lengths) if lengths else N]
+    size = (HV, V, K) if v_first else (HV, K, V)
+    pool = torch.full((slots, *size), math.nan)
+    pool[used] = torch.randn(len(used), *size, generator=torch.Generator().manual_seed(1))
+    x = {"q": q.to(dtype), "k": k.to(dtype), "v": v.to(dtype), "g": g, "beta": beta}
+    x |= {"pool": pool.to(kept_in or torch.float32), "slot_idx": torch.tensor(used)}
+    if lengths:
+        x["cu_seqlens"] = torch.tensor([0, *lengths]).cumsum(0)
+    return {name: a.to(device) for name, a in x.items()}
+
+
+def compare(x, **options):
+    """Triton against the reference in float64 on the same numbers, and the other slots' bits."""
+    exact = {
+        name: a.double() if isinstance(a, torch.Tensor) and a.is_floating_point() else a
+        for name, a in (x | options).items()
+    }
+    right_o = decode(**exact, backend="reference")
+    used, pool = x["slot_idx"], x["pool"].clone()
+    o = decode(**{**x, "pool": pool}, **options, backend="triton")
+    assert o.dtype == x["v"].dtype and o.is_contiguous()
+    assert_close(o.double().cpu(), right_o.cpu(), TOLERANCE[o.dtype])
+    found, right = pool[used].double().cpu(), exact["pool"][used].cpu()
+    assert_close(found, right, TOLERANCE[pool.dtype])
+    others = [slot for slot in range(len(pool)) if slot not in used.tolist()]
+    assert torch.equal(pool[others].view(torch.uint8), x["pool"][others].view(torch.uint8))
+
+
+# In the interpreter
+
+
+@interpreter
+@pytest.mark.parametrize("v_first", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("K, V", SIZES)
+def test_any_head_dimension(K, V, dtype, v_first):
+    x = arguments([1, 2], H=1, HV=2, K=K, V=V, dtype=dtype, v_first=v_first)
+    compare(x, state_v_first=v_first)
+
+
+@interpreter
+@pytest.mark.parametrize("lengths", [None, LENGTHS, [0, 0, 2, 0], [9], [1] * 4])
+@pytest.mark.parametrize("H, HV", [(1, 1), (2, 2), (2, 6)])
+def test_batches_and_grouped_heads(lengths, H, HV):
+    compare(arguments(lengths, H=H, HV=HV))
+
+
+@interpreter
+@pytest.mark.parametrize("T", [2, 4])
+def test_padded_batches_of_several_tokens(T):
+    compare(arguments(None, T=T))
+
+
+@interpreter
+@pytest.mark.parametrize("kept_in", [torch.float32, torch.float16])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_the_pool_has_a_dtype_of_its_own(dtype, kept_in):
+    compare(arguments(dtype=dtype, kept_in=kept_in))
+
+
+@interpreter
+@pytest.mark.parametrize("flag", ["norm", "gate", "bias", "sigmoid", "twice", "all"])
+def test_activations_inside(flag):
+    compare(**with_flag(flag, arguments()))
+
+
+def with_flag(flag, x):
+    """Arguments and options that have one activation inside, or all."""
+    device, options = x["v"].device, {}
+    if flag in ("norm", "all"):
+        options["use_qk_l2norm_in_kernel"] = True
+        x["q"], x["k"] = 3 * x["q"], 0.2 * x["k"]
+    if flag in ("gate", "bias", "all"):
+        options |= {"use_gate_in_kernel": True, "A_log": torch.linspace(-1, 1, 4, device=device)}
+        x["g"] = 3 + 40 * x["g"]
+        x["g"][:, -1, :2] = torch.tensor([-30.0, 90.0])  # both ends of softplus
+    if flag in ("bias", "all"):
+        options["dt_bias"] = torch.linspace(0.5, -4, 4, device=device)
+    if flag in ("sigmoid", "twice", "all"):
+        options["use_beta_sigmoid_in_kernel"] = True
+        x["beta"] = 3 * x["beta"] - 3
+    options["allow_neg_eigval"] = flag in ("twice", "all")
+    return {"x": x, **options, "scale": 0.7}
+
+
+@interpreter
+@pytest.mark.parametrize("raw", [-9.0, -12.0, -17.0])
+def test_a_gate_hardly_open_still_decays(raw):
+    """softplus(-17) is 4e-8; 1 + exp(-17) is 1 in float32, and has few right digits at -12."""
+    x = arguments(None)
+    x["g"], x["beta"] = torch.full_like(x["g"], raw), torch.zeros_like(x["beta"])
+    options = {"use_gate_in_kernel": True, "A_log": torch.full((4,), 10.0)}
+    kept = x["pool"][SLOTS].clone()
+    decode(**x, **options, backend="triton")
+    lost = -math.expm1(-math.exp(10.0) * math.log1p(math.exp(raw)))
+    assert_close(torch.tensor(relative_error(x["pool"][SLOTS], kept)), torch.tensor(lost), 2e-4)
+
+
+@interpreter
+def test_no_decay_and_resets():
+    compare(arguments() | {"g": None})
+    x = arguments()
+    x["g"][:, [0, 5]] = -math.inf
+    compare(x)
+
+
+@interpreter
+def test_vectors_cut_from_one_row_per_token_are_not_copied():
+    H, HV, K, V = 2, 4, 12, 7
+    x = arguments()
+    row = torch.cat([x[name].flatten(2) for name in "qkv"], dim=-1)
+    parts = row.split([H * K, H * K, HV * V], dim=-1)
+    for name, part, heads in zip("qkv", parts, (H, H, HV), strict=True):
+        x[name] = part.unflatten(-1, (heads, -1))
+        assert not x[name].is_contiguous()
+        assert stride_of_tokens(x[name]) == 2 * H * K + HV * V
+    compare(x)
+
+
+@interpreter
+def test_any_strides():
+    x = arguments(None, T=2)
+    for name in ("q", "k", "v", "g", "beta"):  # heads before tokens, as a transpose leaves them
+        x[name] = x[name].transpose(1, 2).contiguous().transpose(1, 2)
+    assert stride_of_tokens(x["v"]) is None
+    assert stride_of_tokens(x["v"][:, :1]) is None
+    compare(x)
+    x = arguments(None, T=5)
+    for name in ("q", "k", "v", "g", "beta"):  # the first tokens of longer sequences
+        x[name] = x[name].contiguous()[:, :2]
+    assert stride_of_tokens(x["v"]) is None
+    A_log = torch.linspace(-1, 1, 8)[::2]
+    x["slot_idx"] = torch.tensor(SLOTS).repeat_interleave(2)[::2]
+    compare(x, use_gate_in_kernel=True, A_log=A_log, dt_bias=torch.zeros(1).expand(4))
+
+
+@interpreter
+def test_a_pool_that_is_part_of_a_larger_one():
+    x = arguments()
+    layers = torch.full((7, 3, *x["pool"].shape[1:]), math.nan)
+    layers[:, 1] = x["pool"]
+    expected = decode(**x, backend="triton")
+    assert torch.equal(decode(**{**x, "pool": layers[:, 1]}, backend="triton"), expected)
+    assert torch.equal(layers[SLOTS, 1], x["pool"][SLOTS])
+    assert layers[:, [0, 2]].isnan().all()
+
+
+@interpreter
+@pytest.mark.parametrize("lengths, T", [([0, 0], 0), (None, 0)])
+def test_no_tokens(lengths, T):
+    x = arguments(lengths, N=2, T=T)
+    kept = x["pool"].clone()
+    assert decode(**x, backend="triton").numel() == 0
+    assert torch.equal(x["pool"].view(torch.uint8), kept.view(torch.uint8))
+
+
+@interpreter
+def test_more_programs_than_a_grid_has_rows(monkeypatch):
+    """65,536 sequences: a grid's second axis would end at 65,535."""
+    N = 65_536
+    x = {name: torch.ones(N, 1, 1, 1) for name in "qkv"}
+    x |= {name: torch.full((N, 1, 1), 0.5) for name in ("g", "beta")}
+    launched = []
+    monkeypatch.setattr(host, "launch", lambda _, grid, *others, **options: launched.append(grid))
+    decode(**x, pool=torch.zeros(N, 1, 1, 1), slot_idx=None, backend="triton")
+    assert launched == [(N,)]
+
+
+@interpreter
+def test_arguments_come_in_the_order_of_the_signature(monkeypatch):
+    """A launch after the first passes them by position."""
+    launched = []
+    monkeypatch.setattr(host, "launch", lambda *rest, **options: launched.append(rest))
+    decode(**arguments(), backend="triton")
+    fused_recurrent_gated_delta_rule(**recurrent_arguments(arguments(), False), backend="triton")
+    names = list(inspect.signature(recurrent_kernel.fn).parameters)
+    for kernel, _, positional, constants, _ in launched:
+        assert kernel is recurrent_kernel
+        assert names[len(positional) :] == list(constants)
+    assert len(launched) == 2
+
+
+@interpreter
+def test_what_is_remembered_of_a_call_keeps_no_tensor_alive():
+    x = arguments()
+    decode(**x, backend="triton")
+    alive = [weakref.ref(a) for a in x.values()]
+    del x
+    assert not any(a() is not None for a in alive)
+
+
+@interpreter
+def test_values_are_read_again_when_they_change():
+    x = arguments()
+    decode(**x, backend="triton")
+    kept = x["pool"].clone()
+    x["cu_seqlens"][1] = 9
+    with pytest.raises(ValueError, match="^cu_seqlens: expected offsets that never fall"):
+        decode(**x, backend="triton")
+    x["cu_seqlens"][1], x["slot_idx"][0] = 1, 7
+    with pytest.raises(ValueError, match="^slot_idx: expected slots from 0 to 6, got 7"):
+        decode(**x, backend="triton")
+    assert torch.equal(x["pool"].view(torch.uint8), kept.view(torch.uint8))
+
+
+@interpreter
+def test_what_triton_cannot_run_is_refused():
+    x = arguments()
+    with pytest.raises(ValueError, match="expected float16, bfloat16 or float32, got float64"):
+        decode(**x | {"pool": x["pool"].double()}, backend="triton")
+    with pytest.raises(ValueError, match="expected float16 or float32 in the interpreter"):
+        decode(**x | {"pool": x["pool"].bfloat16()}, backend="triton")
+    with pytest.raises(ValueError, match="expected K <= 256, got K = 300"):
+        decode(**arguments(K=300), backend="triton")
+
+
+@interpreter
+def test_the_tile_rule():
+    """Few states are cut until there is work for all; many stay whole, as registers allow."""
+    for K, V in SIZES:
+        for states in (1, 16, 64, 128, 1000, 10_000):
+            BK, BV = tile_rule(states, K, V)
+            assert K <= BK < 2 * K and BK * BV <= 4096
+            assert BV >= min(8, V) and BV < 2 * V
+            assert BV <= 8 or states * -(-V // BV) >= PROGRAMS
+    assert tile_rule(32, 128, 128) == (128, 16)
+    assert tile_rule(64 * 32, 128, 128) == (128, 32)
+
+
+# Behind `fused_recurrent_gated_delta_rule`
+
+
+def recurrent_arguments(x, v_first):
+    S = x["pool"][x["slot_idx"]].float()
+    tokens = {name: x[name] for name in x if name not in ("pool", "slot_idx")}
+    return tokens | {"initial_state": S, "state_v_first": v_first, "output_final_state": True}
+
+
+def compare_recurrent(x, v_first=False, **options):
+    given = recurrent_arguments(x, v_first) | options
+    kept = None if given["initial_state"] is None else given["initial_state"].clone()
+    exact = {
+        name: a.double() if isinstance(a, torch.Tensor) and a.is_floating_point() else a
+        for name, a in given.items()
+    }
+    found = fused_recurrent_gated_delta_rule(**given, backend="triton")
+    right = fused_recurrent_gated_delta_rule(**exact, backend="reference")
+    for a, b in zip(found, right, strict=True):
+        assert a.is_contiguous()
+        assert_close(a.double().cpu(), b.cpu(), TOLERANCE[a.dtype])
+    assert kept is None or torch.equal(given["initial_state"], kept)
+
+
+@pytest.fixture
+def no_chunks(monkeypatch):
+    def chunk_forward(*arguments):
+        pytest.fail("the chunk kernel ran")
+
+    import gdn_ref.kernels.forward as kernels
+
+    monkeypatch.setattr(kernels, "chunk_forward", chunk_forward)
+
+
+@interpreter
+@pytest.mark.parametrize("v_first", [False, True])
+@pytest.mark.parametrize("lengths", [None, LENGTHS])
+def test_fused_recurrent_runs_this_kernel(no_chunks, lengths, v_first):
+    x = arguments(lengths, T=9, v_first=v_first)
+    compare_recurrent(x, v_first)
+    compare_recurrent(x, v_first, initial_state=None)
+    compare_recurrent(x | {"g": None}, v_first)
+    compare_recurrent(arguments(lengths, T=9, v_first=v_first, dtype=torch.float16), v_first)
+
+
+@interpreter
+def test_fused_recurrent_with_everything_inside(no_chunks):
+    compare_recurrent(**with_flag("all", arguments()))
+
+
+@interpreter
+def test_fused_recurrent_without_tokens(no_chunks):
+    compare_recurrent(arguments(None, T=0))
+
+
+@interpreter
+def test_fused_recurrent_has_the_gradient_of_the_chunk_form():
+    given = recurrent_arguments(arguments(), False)
+    leaves = ("q", "k", "v", "g", "beta", "initial_state")
+    gradients = {}
+    for backend, dtype in (("triton", torch.float32), ("reference", torch.float64)):
+        x = given | {name: given[name].to(dtype, copy=True).requires_grad_() for name in leaves}
+        o, S = fused_recurrent_gated_delta_rule(**x, backend=backend)
+        (o.square().sum() + S.square().sum()).backward()
+        gradients[backend] = [x[name].grad for name in leaves]
+    for a, b in zip(*gradients.values(), strict=True):
+        assert_close(a, b, 1e-5)
+
+
+@interpreter
+def test_fused_recurrent_asks_for_the_gradient_of_the_gate(monkeypatch):
+    """The gate's parameters alone want a gradient: not the kernel that has none."""
+    chosen = []
+    forward = ops.triton_forward
+    monkeypatch.setattr(ops, "triton_forward", lambda *x: chosen.append(x[-1]) or forward(*x))
+    options = with_flag("gate", arguments())
+    given = recurrent_arguments(options.pop("x"), False) | options
+    fused_recurrent_gated_delta_rule(**given, backend="triton")
+    given["A_log"].requires_grad_()
+    fused_recurrent_gated_delta_rule(**given, backend="triton")
+    assert chosen == [None, 64]
+
+
+# `torch.compile`
+
+
+def compiled(function, **options):
+    torch.compiler.reset()
+    return torch.compile(
+        lambda x: function(**x, **options, backend="triton"), fullgraph=True, backend="aot_eager"
+    )
+
+
+@interpreter
+@pytest.mark.parametrize("v_first", [False, True])
+def test_one_graph_decodes_in_place(v_first):
+    options = with_flag("all", arguments(v_first=v_first))
+    x = options.pop("x")
+    expected = x | {"pool": x["pool"].clone()}
+    options["state_v_first"] = v_first
+    right = decode(**expected, **options, backend="triton")
+    found = compiled(decode, **options)(x)
+    assert torch.equal(found, right)
+    assert torch.equal(x["pool"].view(torch.uint8), expected["pool"].view(torch.uint8))
+
+
+@interpreter
+@pytest.mark.parametrize("v_first", [False, True])
+def test_one_graph_runs_the_recurrent_form(no_chunks, v_first):
+    given = recurrent_arguments(arguments(v_first=v_first), v_first)
+    right = fused_recurrent_gated_delta_rule(**given, backend="triton")
+    found = compiled(fused_recurrent_gated_delta_rule)(given)
+    for a, b in zip(found, right, strict=True):
+        assert torch.equal(a, b) and a.stride() == b.stride()
+
+
+@interpreter
+def test_what_triton_cannot_run_is_refused_while_compiling():
+    with pytest.raises(Exception, match="K <= 256"):
+        compiled(decode)(arguments(K=300))
+
+
+@interpreter
+def test_the_operators_keep_their_promises():
+    x = arguments()
+    q, k, v, g, beta = (x[name].contiguous() for name in ("q", "k", "v", "g", "beta"))
+    S = x["pool"][x["slot_idx"]].mT
+    tests = {"test_utils": ("test_schema", "test_autograd_registration", "test_faketensor")}
+    operator = torch.ops.gdn_ref.recurrent_forward.default
+    torch.library.opcheck(operator, (q, k, v, g, beta, 0.3, S, x["cu_seqlens"], None), **tests)
+    pointers = (q, k, v, g, beta, None, None, torch.zeros(7, 4, 12, 7))
+    pointers += (x["cu_seqlens"], x["slot_idx"])
+    options = (0.3, False, True, True, False)
+    torch.library.opcheck(torch.ops.gdn_ref.decode.default, (*pointers, *options), **tests)
+
+
+# On the device
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("v_first", [False, True])
+@pytest.mark.parametrize(
+    "K, V", [(20, 5), (60, 100), (64, 64), (100, 60), (128, 128), (128, 256), (256, 18), (256, 256)]
+)
+def test_every_dtype_and_layout_on_the_device(K, V, v_first):
+    for dtype, kept_in in itertools.product(TOLERANCE, TOLERANCE):
+        for N, flag in ((4, "all"), (300, "norm")):  # tiles of 8 values, and the widest
+            x = arguments(
+                [1, 3, 0, 4] * (N // 4), K=K, V=V, dtype=dtype, kept_in=kept_in, v_first=v_first,
+                slots=7 if N == 4 else 400, device="cuda",
+            )  # fmt: skip
+            compare(**with_flag(flag, x), state_v_first=v_first)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kept_in", [torch.float16, torch.bfloat16])
+def test_a_sequence_without_tokens_keeps_its_slot_to_the_bit(kept_in):
+    """On a device, for the interpreter rounds a NaN to the NaN that it was."""
+    x = arguments(kept_in=kept_in, device="cuda")
+    x["pool"][SLOTS[2]] = torch.tensor(0x7FC1, dtype=torch.int16).view(kept_in).cuda()
+    kept = x["pool"][SLOTS[2]].view(torch.int16).clone()
+    decode(**x)
+    assert torch.equal(x["pool"][SLOTS[2]].view(torch.int16), kept)
+
+
+@pytest.mark.gpu
+def test_two_runs_agree_to_the_bit_and_auto_is_triton():
+    results = []
+    for backend in ("auto", "triton", "triton"):
+        x = arguments(K=128, V=128, dtype=torch.bfloat16, device="cuda")
+        results.append((decode(**x, backend=backend), x["pool"].nan_to_num()))
+    for o, pool in results[1:]:
+        assert torch.equal(o, results[0][0]) and torch.equal(pool, results[0][1])
+
+
+@pytest.mark.gpu
+def test_slots_beyond_two_to_the_31_numbers():
+    slots = 2**31 // (4 * 128 * 128) + 100
+    pool = torch.zeros(slots, 4, 128, 128, dtype=torch.float16, device="cuda")
+    x = arguments(None, N=1, K=128, V=128, dtype=torch.float16, device="cuda")
+    S = x["pool"][5].half()
+    pool[slots - 1] = S
+    used = torch.tensor([slots - 1], device="cuda")
+    o = decode(**x | {"pool": pool, "slot_idx": used})
+    small = S[None].clone()
+    assert torch.equal(o, decode(**x | {"pool": small, "slot_idx": None}))
+    assert torch.equal(pool[slots - 1], small[0])
+    assert not pool[: slots - 1].any()
+
+
+@pytest.mark.gpu
+def test_more_than_65535_programs():
+    compare(arguments(None, N=20_000, H=4, HV=4, K=16, V=16, slots=20_100, device="cuda"))
+
+
+@pytest.mark.gpu
+def test_a_cuda_graph_replays_with_other_slots():
+    x = arguments(None, K=128, V=128, dtype=torch.bfloat16, device="cuda")
+    x["pool"] = torch.randn(7, 4, 128, 128, device="cuda")
+    eager = x | {"pool": x["pool"].clone()}
+    graph = torch.cuda.CUDAGraph()
+    decode(**x | {"pool": x["pool"].clone()})
+    with torch.cuda.graph(graph):
+        o = decode(**x)
+    for used in (SLOTS, [1, 2, 4, 0], SLOTS):
+        x["slot_idx"].copy_(torch.tensor(used))
+        graph.replay()
+        right = decode(**eager | {"slot_idx": torch.tensor(used, device="cuda")})
+        assert torch.equal(o, right)
+    assert torch.equal(x["pool"], eager["pool"])
+
+
+@pytest.mark.gpu
+def test_a_call_like_the_last_one_does_not_wait_for_the_device():
+    x = arguments(K=128, V=128, dtype=torch.bfloat16, device="cuda")
+    decode(**x)
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        decode(**x)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
+@pytest.mark.gpu
+def test_prefill_then_4096_tokens_one_by_one_is_the_full_pass():
+    T, prompt, H, HV, D = 4160, 64, 2, 4, 128
+    q, k, v, g, beta, S = (
+        torch.from_numpy(x).cuda() for x in hard_inputs(T=T, d_k=D, d_v=D, batch=(1, HV))
+    )
+    q, k, v, g, beta = (x.transpose(1, 2).contiguous() for x in (q[:, :H], k[:, :H], v, g, beta))
+    x = {"q": q.bfloat16(), "k": k.bfloat16(), "v": v.bfloat16(), "g": g.float()}
+    x["beta"] = beta.float()
+    exact = {name: a.double() for name, a in x.items()}
+    S = S.mT.contiguous()
+    whole, last = chunk_gated_delta_rule(**exact, initial_state=S, output_final_state=True)
+    first = {name: a[:, :prompt] for name, a in x.items()}
+    o, state = chunk_gated_delta_rule(**first, initial_state=S.float(), output_final_state=True)
+    pool = torch.full((3, HV, D, D), math.nan, device="cuda")
+    pool[1] = state[0]
+    slot, outputs = torch.tensor([1], device="cuda"), [o]
+    for t in range(prompt, T):
+        now = {name: a[:, t : t + 1] for name, a in x.items()}
+        outputs.append(decode(**now, pool=pool, slot_idx=slot))
+    assert relative_error(torch.cat(outputs, dim=1).double().cpu(), whole.cpu()) < 5e-3
+    assert relative_error(pool[1].double().cpu(), last[0].cpu()) < 5e-3
+    assert pool[[0, 2]].isnan().all()

@@ -1,0 +1,90 @@
+"""The example scripts run as they are, small, and do what they say."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+MOST_LINES = 120
+
+pytestmark = pytest.mark.xdist_group("examples")
+
+
+@pytest.fixture(autouse=True)
+def beside_the_examples(monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+
+
+def run(script, *arguments):
+    """What the script prints."""
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / script, *map(str, arguments)],
+        cwd=EXAMPLES, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def test_the_examples_are_small():
+    scripts = sorted(EXAMPLES.glob("*.py"))
+    assert len(scripts) >= 4
+    for script in scripts:
+        assert len(script.read_text().splitlines()) <= MOST_LINES, script.name
+
+
+def test_training_then_streaming(tmp_path):
+    small = ["--steps", 6, "--size", 32, "--length", 48, "--batch", 4, "--out", tmp_path]
+    printed = run("train_language_model.py", *small)
+    record = json.loads((tmp_path / "language_model.json").read_text())
+    assert record["device"] in ("cpu", "cuda") and record["curve"][-1]["step"] == 6
+    assert f"{record['curve'][-1]['validation_bits']:.3f}" in printed
+    weights = tmp_path / "language_model.pt"
+    printed = run("stream_tokens.py", "--weights", weights, "--count", 12, "--prompt", "A state")
+    assert "A state" in printed and "untrained" not in printed and "12 bytes," in printed
+
+
+def test_a_seed_fixes_the_curve_and_the_model_learns():
+    from train_language_model import train
+
+    small = {"size": 32, "length": 64, "batch_size": 4, "rate": 1e-2, "every": 20}
+    (_, first), (_, second) = (train(40, **small) for _ in range(2))
+    for a, b in zip(first, second, strict=True):
+        assert (a["training_bits"], a["validation_bits"]) == (
+            b["training_bits"], b["validation_bits"],
+        )  # fmt: skip
+    assert first[-1]["validation_bits"] < first[0]["validation_bits"] < 8.5
+    assert first[-1]["validation_bits"] < 6
+
+
+def test_streaming_is_greedy_decoding_of_the_full_pass():
+    import stream_tokens
+    from small_model import LanguageModel, as_bytes
+
+    torch.manual_seed(0)
+    model, prompt = LanguageModel(32).eval(), as_bytes("A prompt of some length, in bytes")
+    steps = list(stream_tokens.stream(model, prompt, 10, temperature=1e-9))
+    text = prompt.tolist()
+    with torch.no_grad():
+        for byte, _ in steps:
+            assert byte == model(torch.tensor([text]))[0, -1].argmax().item()
+            text.append(byte)
+    sizes = {stream_tokens.state_bytes(caches) for _, caches in steps}
+    assert len(sizes) == 1
+
+
+def test_packed_paragraphs():
+    import packed_batch
+
+    assert packed_batch.compare(5) < 1e-5
+    row, offsets = packed_batch.pack([torch.tensor([1, 2]), torch.tensor([3])])
+    assert row.tolist() == [[1, 2, 3]] and offsets.tolist() == [0, 2, 3]
+
+
+def test_packed_script_prints_its_comparison():
+    assert "packed against alone" in run("packed_batch.py", "--count", 3)
