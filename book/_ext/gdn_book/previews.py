@@ -27,10 +27,11 @@ def write_previews(app, exception):
     if exception or app.builder.format != "html":
         return
     root = Path(app.outdir)
-    pages = {
-        page: BeautifulSoup((root / f"{page}.html").read_text(encoding="utf-8"), "html.parser")
-        for page in app.env.found_docs
-        if (root / f"{page}.html").is_file()
+    pages = {  # those with source code link too
+        path.relative_to(root).with_suffix("").as_posix(): BeautifulSoup(
+            path.read_text(encoding="utf-8"), "html.parser"
+        )
+        for path in [*root.glob("*.html"), *root.glob("_modules/**/*.html"), *_written(app)]
     }
     folder = root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
@@ -39,6 +40,11 @@ def write_previews(app, exception):
         text = json.dumps({a: html for a, html in found.items() if html}, ensure_ascii=False)
         script = f"GDN_PREVIEWS({json.dumps(page)}, {text});\n"
         (folder / f"{page.replace('/', '-')}.js").write_text(script, encoding="utf-8")
+
+
+def _written(app):
+    paths = (Path(app.outdir) / f"{page}.html" for page in app.env.found_docs)
+    return [path for path in paths if path.is_file()]
 
 
 def linked(pages):
