@@ -14,6 +14,11 @@ The parts:
     links     equation labels in code and docstrings become links; figure scripts
     numbers   chapter numbers come from file names
     launch    the buttons that run a notebook
+    front     the first page's map of chapters and its reading paths
+    head      each page's description and card, and only the scripts that it needs
+    previews  what a link leads to, shown beside it
+    access    repairs for screen readers
+    symbols   symbols lead to the notation page
     addresses, tables   what the others share
     pdf, onepage        the built site on paper: a program of its own, `make pdf`
 """
@@ -21,18 +26,23 @@ The parts:
 from pathlib import Path
 
 from . import (
+    access,
     badges,
     equations,
     errata,
+    front,
+    head,
     launch,
     links,
     numbers,
     pages,
+    previews,
     record,
     report,
     results,
     rules,
     sources,
+    symbols,
 )
 
 
@@ -43,7 +53,7 @@ def setup(app):
     app.add_config_value("gdn_proofs_digest", "", "env", types=[str])
     app.connect("config-inited", _fingerprint_the_results)
     parts = (rules, badges, pages, equations, sources, errata, record, report, links, numbers)
-    for part in (*parts, launch):
+    for part in (*parts, launch, front, head, previews, symbols, access):
         part.connect(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
 

@@ -5,7 +5,7 @@ from html import escape
 
 from docutils import nodes
 
-from . import addresses, results
+from . import addresses, results, symbols
 
 
 def connect(app):
@@ -20,17 +20,22 @@ def add_badges(app, doctree, docname):
     for equation in list(doctree.findall(nodes.math_block)):
         label = equation.get("label")
         text = None
+        legend = _legend(symbols.links(app, docname, equation.astext()))
         if label in found.by_label:
-            text = checked(app, docname, found.by_label[label])
+            text = checked(app, docname, found.by_label[label], legend)
         elif label in found.definitions:
-            text = defined(app, docname, label, found.definitions[label])
+            text = defined(app, docname, label, found.definitions[label], legend)
         if text:
             equation.parent.insert(
                 equation.parent.index(equation) + 1, nodes.raw("", text, format="html")
             )
 
 
-def checked(app, docname, checks):
+def _legend(links):
+    return f"<dl><dt>Symbols</dt><dd>{links}</dd></dl>" if links else ""
+
+
+def checked(app, docname, checks, legend=""):
     """The badge of a checked equation; `checks` are sorted, the strongest first."""
     best = checks[0]
     rejected = sum(m["rejected"] for check in checks for m in check["mutants"])
@@ -40,12 +45,12 @@ def checked(app, docname, checks):
         f"{prose(best['covers'])}; {rejected} {plural} rejected"
     )
     inside = "".join(_one_check(app, docname, check) for check in checks)
-    return _details("checked", summary, inside + _row(app, docname, best["label"]))
+    return _details("checked", summary, inside + legend + _row(app, docname, best["label"]))
 
 
-def defined(app, docname, label, meaning):
+def defined(app, docname, label, meaning, legend=""):
     """The badge of a definition: it names something and claims nothing."""
-    inside = f"<p>{prose(meaning)}</p>{_row(app, docname, label)}"
+    inside = f"<p>{prose(meaning)}</p>{legend}{_row(app, docname, label)}"
     return _details("definition", "definition", inside)
 
 
