@@ -138,7 +138,7 @@ def parts_of(x, what):
 @styled
 def sizes():
     """Parameters and FLOPs of one layer by part, four published models."""
-    fig, axes = figure(6.6, 3.6, nrows=2, sharex=False)
+    fig, axes = figure(6.6, 3.6, nrows=2)
     roles = ("key", "decay", "query", "error", "state", "value")
     for ax, what, unit in zip(
         axes, ("parameters", "flops"), ("million parameters", "MFLOP a token"), strict=True
@@ -161,10 +161,10 @@ def padding():
     """What is left of a memory after padding on the right, heads of a fresh layer."""
     fig, ax = figure(6.0, 3.0)
     pads = np.arange(0, 257)
-    for share, shade in ((0.1, 0.35), (0.5, 1.0), (0.9, 0.6)):
+    for share, line in ((0.1, ":"), (0.5, "-"), (0.9, "--")):
         life = np.quantile(drawn_half_lives(), share)
         left = 0.5 ** (pads / life)
-        ax.plot(pads, left, color=COLOUR["decay"], alpha=shade, lw=2, label=f"{life:.3g} tokens")
+        ax.plot(pads, left, line, color=COLOUR["decay"], lw=2, label=f"{life:.3g} tokens")
     ax.legend(title="half-life")
     ax.set(xlabel="tokens of padding on the right", ylabel="left of the memory", ylim=(0, 1.08))
     return fig
