@@ -6,22 +6,22 @@ GDN.figure("block-diagram", (host) => {
   // from the package: begin
   const boxes = [
     {"key": "x", "title": "token x", "formula": "x_t", "says": "the hidden vector of one token, after the stack's norm", "role": "ink", "place": [150, 6, 100, 28], "after": []},
-    {"key": "qkv", "title": "W_q, W_k, W_v", "formula": "q', k', v' = W_q x, W_k x, W_v x", "says": "three linear maps: what to ask for, where to write, what to write", "role": "key", "place": [6, 62, 148, 34], "after": ["x"]},
+    {"key": "qkv", "title": "W_q, W_k, W_v", "formula": "W_q x, W_k x, W_v x", "says": "three linear maps: what to ask for, where to write, what to write", "role": "key", "place": [6, 62, 148, 34], "after": ["x"]},
     {"key": "a", "title": "W_a", "formula": "a = W_a x", "says": "one number a value head: how much this token wants to forget", "role": "decay", "place": [168, 62, 60, 34], "after": ["x"]},
     {"key": "b", "title": "W_b", "formula": "b = W_b x", "says": "one number a value head: how strongly this token writes", "role": "value", "place": [242, 62, 60, 34], "after": ["x"]},
     {"key": "z", "title": "W_g", "formula": "z = W_g x", "says": "one number a value dimension: what may leave the layer", "role": "query", "place": [316, 62, 78, 34], "after": ["x"]},
-    {"key": "conv", "title": "conv, SiLU", "formula": "silu(Σ w_i x_(t−W+1+i))", "says": "each channel mixes its last inputs, so a key may be that of the token before", "role": "state", "place": [6, 132, 148, 34], "after": ["qkv"]},
-    {"key": "alpha", "title": "α", "formula": "exp(−A softplus(a + dt_bias))", "says": "the share of the memory that stays", "role": "decay", "place": [168, 132, 60, 34], "after": ["a"]},
-    {"key": "beta", "title": "β", "formula": "sigmoid(b)", "says": "the share of the old answer that is replaced", "role": "value", "place": [242, 132, 60, 34], "after": ["b"]},
-    {"key": "unit", "title": "q, k to length 1", "formula": "q' / √(|q'|² + 10⁻⁶)", "says": "so that the transition never stretches the memory", "role": "key", "place": [6, 202, 148, 34], "after": ["conv"]},
+    {"key": "conv", "title": "conv, SiLU", "formula": "q', k', v = silu(bias + Σ w_i x_(t−W+1+i))", "says": "each channel mixes its last inputs, so a key may be that of the token before", "role": "state", "place": [6, 132, 148, 34], "after": ["qkv"]},
+    {"key": "alpha", "title": "α", "formula": "α = exp(−A softplus(a + dt_bias))", "says": "the share of the memory that stays", "role": "decay", "place": [168, 132, 60, 34], "after": ["a"]},
+    {"key": "beta", "title": "β", "formula": "β = σ(b), or 2 σ(b)", "says": "the share of the old answer that goes", "role": "value", "place": [242, 132, 60, 34], "after": ["b"]},
+    {"key": "unit", "title": "q, k to length 1", "formula": "k = k' / √(|k'|² + 10⁻⁶), q likewise over √K", "says": "so that the transition never stretches the memory", "role": "key", "place": [6, 202, 148, 34], "after": ["conv"]},
     {"key": "rule", "title": "gated delta rule", "formula": "S = αS + β(v − αSk)kᵀ, o = Sq", "says": "decay, read, correct, write, read out", "role": "state", "place": [6, 272, 296, 40], "after": ["unit", "alpha", "beta"]},
-    {"key": "norm", "title": "norm, then gate", "formula": "w o / rms(o) silu(z)", "says": "every head leaves with one loudness, then the token lets through what it wants", "role": "query", "place": [150, 348, 244, 34], "after": ["rule", "z"]},
+    {"key": "norm", "title": "norm, then gate", "formula": "w o / rms(o) · silu(z)", "says": "every head leaves with one loudness, then the token lets through what it wants", "role": "query", "place": [150, 348, 244, 34], "after": ["rule", "z"]},
     {"key": "out", "title": "W_o", "formula": "y = W_o (all heads)", "says": "back to the width of a token", "role": "value", "place": [150, 418, 100, 34], "after": ["norm"]},
   ];
   const models = {
     "Qwen3-Next 80B-A3B": {
       cache: 2146304,
-      x: {"shape": "2048", "parameters": 0, "flops": 0, "keeps": 0},
+      x: {"shape": "2048 numbers", "parameters": 0, "flops": 0, "keeps": 0},
       qkv: {"shape": "2048 to 8192", "parameters": 16777216, "flops": 33554432, "keeps": 0},
       a: {"shape": "2048 to 32", "parameters": 65536, "flops": 131072, "keeps": 0},
       b: {"shape": "2048 to 32", "parameters": 65536, "flops": 131072, "keeps": 0},
@@ -36,7 +36,7 @@ GDN.figure("block-diagram", (host) => {
     },
     "Qwen3.5 9B": {
       cache: 2146304,
-      x: {"shape": "4096", "parameters": 0, "flops": 0, "keeps": 0},
+      x: {"shape": "4096 numbers", "parameters": 0, "flops": 0, "keeps": 0},
       qkv: {"shape": "4096 to 8192", "parameters": 33554432, "flops": 67108864, "keeps": 0},
       a: {"shape": "4096 to 32", "parameters": 131072, "flops": 262144, "keeps": 0},
       b: {"shape": "4096 to 32", "parameters": 131072, "flops": 262144, "keeps": 0},
@@ -51,7 +51,7 @@ GDN.figure("block-diagram", (host) => {
     },
     "Qwen3.5 35B-A3B": {
       cache: 2146304,
-      x: {"shape": "2048", "parameters": 0, "flops": 0, "keeps": 0},
+      x: {"shape": "2048 numbers", "parameters": 0, "flops": 0, "keeps": 0},
       qkv: {"shape": "2048 to 8192", "parameters": 16777216, "flops": 33554432, "keeps": 0},
       a: {"shape": "2048 to 32", "parameters": 65536, "flops": 131072, "keeps": 0},
       b: {"shape": "2048 to 32", "parameters": 65536, "flops": 131072, "keeps": 0},
@@ -66,7 +66,7 @@ GDN.figure("block-diagram", (host) => {
     },
     "Olmo-Hybrid 7B": {
       cache: 2280960,
-      x: {"shape": "3840", "parameters": 0, "flops": 0, "keeps": 0},
+      x: {"shape": "3840 numbers", "parameters": 0, "flops": 0, "keeps": 0},
       qkv: {"shape": "3840 to 11520", "parameters": 44236800, "flops": 88473600, "keeps": 0},
       a: {"shape": "3840 to 30", "parameters": 115200, "flops": 230400, "keeps": 0},
       b: {"shape": "3840 to 30", "parameters": 115200, "flops": 230400, "keeps": 0},
@@ -150,7 +150,7 @@ GDN.figure("block-diagram", (host) => {
     draw();
   });
   const read = GDN.readout(host);
-  read.style.minHeight = "9em";
+  read.style.cssText = "white-space: pre-line; min-height: 12.5em;";
 
   const draw = () => {
     const box = boxes[state.at], model = models[state.model];
@@ -168,15 +168,20 @@ GDN.figure("block-diagram", (host) => {
     });
     const { shape, parameters, flops, keeps } = model[box.key];
     const total = (what) => boxes.reduce((sum, { key }) => sum + model[key][what], 0);
-    const share = (n, all) => (100 * n / all).toFixed(n < 0.001 * all ? 3 : 1);
-    const said = [`${box.title}: ${box.formula}. In words: ${box.says}. ${state.model}: ${shape}.`];
-    said.push(parameters ? `Learns ${large(parameters)} numbers, ` +
-      `${share(parameters, total("parameters"))} % of the layer.` : "Learns nothing.");
-    said.push(flops ? `${large(flops)} FLOPs a token, ${share(flops, total("flops"))} %.`
-      : "No products but number by number.");
-    said.push(keeps ? `Keeps ${count(keeps)} of the ${count(model.cache)} bytes that the layer ` +
-      "carries from token to token." : "Keeps nothing from token to token.");
-    read.textContent = said.join(" ");
+    const share = (n, what) => {
+      const percent = 100 * n / total(what);
+      return percent < 0.01 ? "under 0.01 %" : `${percent.toFixed(percent < 1 ? 2 : 1)} %`;
+    };
+    const costs = [
+      parameters ? `Learns ${large(parameters)} parameters (${share(parameters, "parameters")})`
+        : "Learns nothing",
+      flops ? `takes ${large(flops)} FLOPs a token (${share(flops, "flops")})` : "multiplies next to nothing",
+      keeps ? `keeps ${count(keeps)} bytes, of the layer's ${count(model.cache)}`
+        : "keeps nothing",
+    ];
+    const said = [box.formula, `${box.title}: ${box.says}.`, `${state.model}: ${shape}.`,
+      `${costs.join("; ")}.`];
+    read.textContent = said.join("\n");
   };
   draw();
 });
