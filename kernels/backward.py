@@ -33,7 +33,7 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
     dS_first : [N, HV, V, K] float32
     """
     q, k, v, beta, do = (x.contiguous() for x in (q, k, v, beta, do.to(v.dtype)))
-    g = None if g is None else g.contiguous()
+    g, cu_seqlens = (None if x is None else x.contiguous() for x in (g, cu_seqlens))
     B, T, H, K = k.shape
     HV, V = v.shape[2:]
     packed = cu_seqlens is not None
