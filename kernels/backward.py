@@ -44,16 +44,10 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
     dS_first = v.new_empty((N, HV, V, K), dtype=torch.float32)
     if N == 0:
         return dq, dk, dv, dg, dbeta, dS_first
-    if dS_last is not None:
-        dS_last = dS_last.contiguous()
-    S_v, S_k = K, 1
-    if initial_state is not None:
-        if initial_state.mT.is_contiguous():
-            S_v, S_k = 1, V
-        else:
-            initial_state = initial_state.contiguous()
+    initial_state, strides = state_strides(initial_state, K, V)
+    dS_last, dS_strides = state_strides(dS_last, K, V)
 
-    tiles = tile_rule(K, v.dtype, chunk_size)
+    tiles = gradient_tiles(K, v.dtype, chunk_size)
     C, BK, BV = tiles["C"], tiles["BK"], tiles["BV"]
     slots = T // C + N if packed else B * cdiv(T, C)
     states = v.new_empty((slots, HV, V, K))
@@ -69,7 +63,7 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
             launch(
                 chunk_states_kernel, (N * HV * cdiv(V, BV),),
                 (k, v, beta, c, T_inv, initial_state, states, cu_seqlens, T, B * T),
-                {**sizes, "S_v": S_v, "S_k": S_k, **blocks, "BV": BV,
+                {**sizes, **strides, **blocks, "BV": BV,
                  "HAS_S": initial_state is not None, **flags, "STAGES": tiles["stages"]},
                 known, **options,
             )  # fmt: skip
@@ -77,7 +71,7 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
             from . import on_hopper
 
             on_hopper.gradients(
-                q, k, v, beta, do, c, T_inv, states, dstates, dS_last,
+                q, k, v, beta, do, c, T_inv, states, dstates, dS_last, dS_strides,
                 dq, dk, dv, dg, dbeta, dS_first, cu_seqlens, scale, slots, known,
             )  # fmt: skip
         else:
@@ -85,7 +79,7 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
                 state_gradients_kernel, (N * HV * cdiv(V, BV),),
                 (q, k, do, beta, c, T_inv, dS_last, dv, dstates, dS_first, cu_seqlens, scale, T,
                  B * T),
-                {**sizes, **blocks, "BV": BV, "HAS_DS": dS_last is not None, **flags,
+                {**sizes, **dS_strides, **blocks, "BV": BV, "HAS_DS": dS_last is not None, **flags,
                  "STAGES": tiles["stages"]},
                 known, **options,
             )  # fmt: skip
@@ -95,15 +89,33 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
                 chunk_gradients_kernel, (N if short else slots, H),
                 (q, k, v, beta, c, T_inv, do, dv, states, dstates, dq, dk, dg, dbeta, cu_seqlens,
                  scale, N, T, B * T),
-                {**sizes, **blocks, "BV": gradient_slice(BK, v.dtype), "HAS_G": g is not None,
+                {**sizes, **blocks, "BV": tiles["gradient_BV"], "HAS_G": g is not None,
                  "PACKED": packed, "SHORT": short, "PRECISION": flags["PRECISION"]},
-                known, num_warps=4,
+                known, num_warps=tiles["gradient_warps"],
             )  # fmt: skip
     return dq, dk, dv, dg, dbeta, dS_first
 
 
-def gradient_slice(BK, dtype):
-    """Value dimensions that `chunk_gradients` has on hand at a time."""
+def state_strides(S, K, V):
+    """`S` and how it lies in memory, `[V, K]` or `[K, V]`; copied if neither."""
+    if S is not None and not S.is_contiguous():
+        if S.mT.is_contiguous():
+            return S, {"S_v": 1, "S_k": V}
+        S = S.contiguous()
+    return S, {"S_v": K, "S_k": 1}
+
+
+def gradient_tiles(K, dtype, chunk_size):
+    """`forward.tile_rule` for the backward pass, measured on an H100.
+
+    `chunk_gradients` keeps two `[C, BK]` sums in registers, so heads of more than 128 dimensions
+    fit 32 tokens at a time, and slices of 32 value dimensions in the scans too. `gradient_BV` is
+    the slice that `chunk_gradients` has on hand at a time.
+    """
+    tiles = tile_rule(K, dtype, chunk_size)
     if dtype == torch.float32:
-        return 16
-    return 64 if BK <= 64 else 32
+        return tiles | {"gradient_BV": 16, "gradient_warps": 4}
+    if tiles["BK"] > 128:
+        few = {"C": min(tiles["C"], 32), "BV": 32, "scan_warps": 4}
+        return tiles | few | {"gradient_BV": 32, "gradient_warps": 8}
+    return tiles | {"gradient_BV": 64 if tiles["BK"] <= 64 else 32, "gradient_warps": 4}

@@ -57,8 +57,8 @@ def scan(q, k, v, c, UT, o, initial_state, final_state, cu_seqlens, scale, strid
 
 
 def gradients(
-    q, k, v, beta, do, c, T_inv, states, dstates, dS_last, dq, dk, dv, dg, dbeta, dS_first,
-    cu_seqlens, scale, slots, known,
+    q, k, v, beta, do, c, T_inv, states, dstates, dS_last, dS_strides,
+    dq, dk, dv, dg, dbeta, dS_first, cu_seqlens, scale, slots, known,
 ):  # fmt: skip
     """The gradients of all whole chunks, and of the states; arguments as in `chunk_backward`."""
     B, T, H, K = k.shape
@@ -72,7 +72,8 @@ def gradients(
         state_gradients_hopper_kernel, (N * HV * (V // BV.value),),
         (q_tiles, k_tiles, do_tiles, T_tiles, Z_tiles, dS_tiles, beta, c, Z, dS_last, dS_first,
          cu_seqlens, scale, N, T, B * T, H, HV),
-        {"K": K, "V": V, "HAS_DS": dS_last is not None, "PACKED": packed}, known, num_warps=4,
+        {"K": K, "V": V, **dS_strides, "HAS_DS": dS_last is not None, "PACKED": packed},
+        known, num_warps=4,
     )  # fmt: skip
     launch(
         chunk_gradients_hopper_kernel, (min(slots * H, multiprocessors(v.device)),),

@@ -62,11 +62,13 @@ def previous_gradient(
 
 @triton.jit(do_not_specialize=["T", "total"])
 def state_gradients_kernel(
-    # pointers: dstates are [slots, HV, V, K], dS_first and dS_last [N, HV, V, K]
+    # pointers: dstates are [slots, HV, V, K], dS_first [N, HV, V, K]
     q_ptr, k_ptr, do_ptr, beta_ptr, c_ptr, T_ptr, dS_last_ptr, Z_ptr, dstates_ptr, dS_first_ptr,
     cu_seqlens_ptr,
     # numbers and sizes
     scale, T, total, H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
+    # strides of dS_last
+    S_v: tl.constexpr, S_k: tl.constexpr,
     # blocks
     C: tl.constexpr, BK: tl.constexpr, BV: tl.constexpr,
     # flags
@@ -86,7 +88,8 @@ def state_gradients_kernel(
     S_valid = (dim_v < V) & (dim_k < K)
     dS = tl.zeros((BV, BK), tl.float32)
     if HAS_DS:
-        dS = tl.load(dS_last_ptr + S_at, mask=S_valid, other=0.0).to(tl.float32)
+        last_at = (n * HV + hv).to(tl.int64) * (V * K) + dim_v * S_v + dim_k * S_k
+        dS = tl.load(dS_last_ptr + last_at, mask=S_valid, other=0.0).to(tl.float32)
 
     chunks = tl.cdiv(end - begin, C)
     dstates_ptr += ((slot + chunks) * HV + hv) * (V * K)

@@ -156,6 +156,8 @@ def state_gradients_hopper_kernel(
     q, k, do, T_inv, Z, dstates, beta_ptr, c_ptr, Z_ptr, dS_last_ptr, dS_first_ptr, cu_seqlens_ptr,
     # numbers and sizes
     scale, N, T, total, H, HV, K: gl.constexpr, V: gl.constexpr,
+    # strides of dS_last
+    S_v: gl.constexpr, S_k: gl.constexpr,
     # flags
     HAS_DS: gl.constexpr, PACKED: gl.constexpr,
 ):  # fmt: skip
@@ -178,7 +180,8 @@ def state_gradients_hopper_kernel(
     dS_at = (n * HV + hv).to(gl.int64) * (V * K) + dim_v * K + dim_k
     dS = gl.zeros([BV, K], gl.float32, rows)
     if HAS_DS:
-        dS = gl.load(dS_last_ptr + dS_at).to(gl.float32)
+        last_at = (n * HV + hv).to(gl.int64) * (V * K) + dim_v * S_v + dim_k * S_k
+        dS = gl.load(dS_last_ptr + last_at).to(gl.float32)
 
     q_tiles = gl.allocate_shared_memory(dtype, [STAGES, C, K], q.layout)
     k_tiles = gl.allocate_shared_memory(dtype, [STAGES, C, K], k.layout)
