@@ -17,7 +17,7 @@ from triton.compiler import ASTSource
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon._runtime import GluonASTSource
 
-from gdn_ref.kernels.backward import gradient_slice
+from gdn_ref.kernels.backward import gradient_tiles
 from gdn_ref.kernels.chunk_gradients import chunk_gradients_kernel
 from gdn_ref.kernels.chunk_gradients_hopper import chunk_gradients_hopper_kernel
 from gdn_ref.kernels.chunk_scan import chunk_scan_kernel
@@ -78,7 +78,7 @@ def backward_configurations():
     """The same for the backward pass."""
     for K, V, dtype in CASES:
         exact = dtype == torch.float32
-        tiles = tile_rule(K, dtype, 64)
+        tiles = gradient_tiles(K, dtype, 64)
         pointers = dict.fromkeys(
             ["q_ptr", "k_ptr", "v_ptr", "do_ptr", "Z_ptr", "states_ptr", "dstates_ptr", "dq_ptr",
              "dk_ptr"],
@@ -96,15 +96,14 @@ def backward_configurations():
         case = f"K={K} V={V} {str(dtype).removeprefix('torch.')}"
         options = {"num_warps": tiles["scan_warps"]}
         walk = {**constants, "BV": tiles["BV"], "STAGES": tiles["stages"]}
-        first = {"S_v": 1, "S_k": V, "HAS_S": True}
-        yield f"states {case}", chunk_states_kernel, signature, {**walk, **first}, options
+        walk |= {"S_v": 1, "S_k": V}
+        states = {**walk, "HAS_S": True}
+        yield f"backward states {case}", chunk_states_kernel, signature, states, options
         walk["HAS_DS"] = True
-        yield f"state gradients {case}", state_gradients_kernel, signature, walk, options
-        constants |= {"BV": gradient_slice(tiles["BK"], dtype), "HAS_G": True}
-        for short in (False, True):
-            name = f"gradients {case}" + ", short" * short
-            flags = {**constants, "SHORT": short}
-            yield name, chunk_gradients_kernel, signature, flags, {"num_warps": 4}
+        yield f"backward state gradients {case}", state_gradients_kernel, signature, walk, options
+        constants |= {"BV": tiles["gradient_BV"], "HAS_G": True, "SHORT": False}
+        options = {"num_warps": tiles["gradient_warps"]}
+        yield f"backward gradients {case}", chunk_gradients_kernel, signature, constants, options
 
 
 def recurrent_configurations():
@@ -177,10 +176,29 @@ def hopper_backward_configurations():
             case, options = f"K={K} V=128 {dtype.name}", {"num_warps": 4}
             sizes = {"K": K, "V": 128, "PACKED": True}
             for kernel, what, flag in (
-                (state_gradients_hopper_kernel, "state gradients", {"HAS_DS": True}),
+                (
+                    state_gradients_hopper_kernel,
+                    "state gradients",
+                    {"S_v": K, "S_k": 1, "HAS_DS": True},
+                ),
                 (chunk_gradients_hopper_kernel, "gradients", {"HAS_G": True}),
             ):
-                yield f"hopper {what} {case}", kernel, signature, {**sizes, **flag}, options
+                yield (
+                    f"hopper-backward {what} {case}",
+                    kernel,
+                    signature,
+                    {**sizes, **flag},
+                    options,
+                )
+
+
+def whole_chunk_configurations():
+    """What the backward pass on Hopper runs of the portable kernels, in chunks of 64."""
+    for name, kernel, signature, constants, options in backward_configurations():
+        tiles = {**constants, "C": C.value}
+        if "bfloat16" in name and constants["K"] <= 128 and kernel is not state_gradients_kernel:
+            tiles |= {"SHORT": True} if kernel is chunk_gradients_kernel else {}
+            yield f"{name}, as on Hopper", kernel, signature, tiles, options
 
 
 def descriptor(shape, dtype):
@@ -227,7 +245,11 @@ if __name__ == "__main__":
     for capability in map(int, sys.argv[1:]):
         cases = [*configurations(), *backward_configurations(), *recurrent_configurations()]
         if capability == 90:
-            cases += [*hopper_configurations(), *hopper_backward_configurations()]
+            cases += [
+                *hopper_configurations(),
+                *hopper_backward_configurations(),
+                *whole_chunk_configurations(),
+            ]
         for name, *rest in cases:
             report[f"sm_{capability} {name}"] = compile_for(capability, *rest)
     json.dump(report, sys.stdout, indent=1)

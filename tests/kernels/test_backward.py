@@ -102,9 +102,9 @@ def test_grouped_value_heads(H, HV):
     compare(arguments(H=H, HV=HV, T=20), chunk_size=16)
 
 
-@pytest.mark.parametrize("T", [16, 40])
-def test_float16(T):
-    compare(arguments(B=2, T=T, V=70), GRADIENT_FLOAT16, torch.float16, chunk_size=32)
+@pytest.mark.parametrize("chunk_size", [16, 64])
+def test_float16(chunk_size):
+    compare(arguments(T=70, V=70), GRADIENT_FLOAT16, torch.float16, chunk_size=chunk_size)
 
 
 @pytest.mark.parametrize("lengths", [[40], [13, 27], [0, 7, 0, 0, 20, 0], [1] * 4, [16, 32, 2]])
@@ -167,6 +167,23 @@ def test_resets_and_strong_decays(chunk_size):
     assert all(x.isfinite().all() for x in found.values())
     dg = found["g"].abs()  # nothing comes past a reset
     assert dg[:, [0, 5, 6, 40]].max() < 1e-6 * dg.max()
+
+
+def test_under_strong_decays_each_gradient_of_a_decay_is_exact():
+    # the dot form of eq-grad-decay is a difference of numbers far larger than the result
+    inputs = {**arguments(T=64, HV=3), "g": torch.full((1, 64, 3), -2.0)}
+    exact = {name: x.double() for name, x in inputs.items()}
+    errors = []
+    for chunk_size in (16, 32):
+        leaves, found = results(
+            chunk_gated_delta_rule, inputs, backend="triton", chunk_size=chunk_size
+        )
+        right, expected = results(fused_recurrent_gated_delta_rule, exact)
+        given = gradients_given(*found)
+        torch.autograd.backward(found, given)
+        torch.autograd.backward(expected, [x.double() for x in given])
+        errors.append((leaves["g"].grad / right["g"].grad - 1).abs().median().item())
+    assert max(errors) < 1e-4, errors
 
 
 def test_tokens_that_write_nothing():
@@ -403,14 +420,17 @@ def test_the_states_are_those_that_the_chunks_receive(T, C, v_first):
         assert_close(x["states"][j], piece["S"], GRADIENT_FLOAT32)
 
 
+@pytest.mark.parametrize("v_first", [True, False])
 @pytest.mark.parametrize("T, C, scale", [(40, 16, 1.0), (64, 32, 0.3), (20, 64, 1.0)])
-def test_the_gradients_of_the_states_and_the_transposed_solve(T, C, scale):
+def test_the_gradients_of_the_states_and_the_transposed_solve(T, C, scale, v_first):
     inputs, chunks = one_sequence(T, C)
     x, constants = for_kernels(inputs, chunks, T, C)
-    HV, V = constants["HV"], constants["V"]
+    HV, V, K = constants["HV"], constants["V"], constants["K"]
+    last = x["dS"] if v_first else x["dS"].mT.contiguous()
     state_gradients_kernel[(HV * triton.cdiv(V, 16),)](
-        x["q"] / scale, x["k"], x["do"], x["beta"], x["c"], x["T_inv"], x["dS"], x["Z"],
-        x["dstates"], x["dS_first"], None, scale, T, T, HAS_DS=True, STAGES=1, **constants,
+        x["q"] / scale, x["k"], x["do"], x["beta"], x["c"], x["T_inv"], last, x["Z"],
+        x["dstates"], x["dS_first"], None, scale, T, T, S_v=K if v_first else 1,
+        S_k=1 if v_first else V, HAS_DS=True, STAGES=1, **constants,
     )  # fmt: skip
     for j, piece in enumerate(chunks):
         assert_close(x["dstates"][j], piece["dS"], GRADIENT_FLOAT32)
