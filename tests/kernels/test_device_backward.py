@@ -43,11 +43,13 @@ def gradients_given(inputs, seed=1):
     return normal[0].to(inputs["v"].dtype), normal[1]
 
 
-def gradients(inputs, given, rule=chunk_gated_delta_rule, flow=("o", "S"), **options):
+def gradients(
+    inputs, given, rule=chunk_gated_delta_rule, flow=("o", "S"), backend="triton", **options
+):
     """The gradient of every tensor in `inputs`, by name."""
     leaves = {n: x.detach().requires_grad_() for n, x in inputs.items() if x is not None}
     missing = {n: None for n, x in inputs.items() if x is None}
-    results = rule(**leaves, **missing, output_final_state=True, **options)
+    results = rule(**leaves, **missing, output_final_state=True, backend=backend, **options)
     chosen = [i for i, name in enumerate(("o", "S")) if name in flow]
     results, given = [results[i] for i in chosen], [given[i] for i in chosen]
     found = torch.autograd.grad(results, list(leaves.values()), given, materialize_grads=True)
