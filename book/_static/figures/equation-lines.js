@@ -94,7 +94,8 @@ GDN.figure("equation-lines", (host) => {
   columns.style.cssText = "display: flex; flex-wrap: wrap; gap: 0.6rem; margin-top: 0.3rem;";
   const leftColumn = GDN.html(columns, "div", { role: "group", "aria-label": "equations" });
   leftColumn.style.cssText = "flex: 1 1 13rem; display: flex; flex-direction: column; gap: 2px;";
-  const code = GDN.html(columns, "div", { role: "group", "aria-label": "lines of the kernels" });
+  const code = GDN.html(columns, "div", { role: "group", tabindex: 0,
+    "aria-label": "lines of the kernels" });
   code.style.cssText = "flex: 2 1 18rem; min-width: 0; height: 23rem; overflow: hidden auto; " +
     "position: relative; border: 1px solid var(--gdn-faint); border-radius: 4px;";
   const read = GDN.readout(host);
