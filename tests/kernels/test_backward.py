@@ -82,7 +82,7 @@ def compare(inputs, tolerance=GRADIENT_FLOAT32, dtype=torch.float32, flow="both"
 
 
 @pytest.mark.parametrize("chunk_size", [16, 32, 64])
-@pytest.mark.parametrize("T", [1, 15, 16, 33, 64, 70])
+@pytest.mark.parametrize("T", [1, 16, 33, 70])
 def test_any_length_and_chunk_size(T, chunk_size):
     compare(arguments(T=T), chunk_size=chunk_size)
 
