@@ -68,6 +68,8 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, tests th
      "(-gamma * beta * Z)", "(-gamma * Z)", BACKWARD),
     ("backward: a chunk that is not whole is left out", "kernels/state_gradients.py",
      "if end - at < C:", "if end - at < 0:", BACKWARD),
+    ("backward: a token that is missing sees those before it", "kernels/state_gradients.py",
+     "(i <= r) & (r < left)", "i <= r", BACKWARD),
     ("backward: X loses its diagonal", "kernels/chunk_gradients.py",
      "(i <= r) & (r < left)", "(i < r) & (r < left)", BACKWARD),
     ("backward: N gets a diagonal", "kernels/chunk_gradients.py",
