@@ -5,20 +5,18 @@ chunks have `C` tokens; every output is NaN where a kernel does not write.
 """
 
 import math
-from contextlib import ExitStack
 from unittest.mock import patch
 
 import torch
 import triton
 import triton.language as tl
-from triton.runtime.interpreter import interpreter_builder
 
 from ..kernels import backward, forward
 from ..kernels.chunk_gradients import chunk_gradients_kernel, crossings
 from ..kernels.chunk_states import chunk_states_kernel
 from ..kernels.state_gradients import state_gradients_kernel
 from ..kernels.ut_transform import ut_transform_kernel
-from .ch14_interpreted import Counts
+from .ch14_interpreted import counting, half_inputs
 
 EXACT = {"PACKED": False, "PRECISION": "tf32x3"}
 
@@ -84,7 +82,7 @@ def crossings_of(J, a, b, old):
 
 
 def launched(B, T, H, HV, D, dtype=torch.bfloat16, chunk_size=64):
-    """Names and bytes of the tensors that each launch of a backward pass takes, without data."""
+    """Of each launch of a backward pass: kernel, programs, bytes of each tensor. Nothing runs."""
     found = []
 
     def note(kernel, grid, arguments, constants, *rest, **options):
@@ -99,8 +97,9 @@ def launched(B, T, H, HV, D, dtype=torch.bfloat16, chunk_size=64):
     with torch.device("meta"), patch.object(backward, "launch", note), _without_pointers():
         q, k = (torch.empty(B, T, H, D, dtype=dtype) for _ in range(2))
         v, do = (torch.empty(B, T, HV, D, dtype=dtype) for _ in range(2))
-        g, beta, S, dS = *(torch.empty(B, T, HV) for _ in range(2)), *(
-            torch.empty(B, HV, D, D) for _ in range(2)
+        g, beta, S, dS = (
+            *(torch.empty(B, T, HV) for _ in range(2)),
+            *(torch.empty(B, HV, D, D) for _ in range(2)),
         )
         with patch.object(forward, "launch", note):
             backward.chunk_backward(q, k, v, g, beta, 1.0, S, None, chunk_size, do, dS)
@@ -109,39 +108,9 @@ def launched(B, T, H, HV, D, dtype=torch.bfloat16, chunk_size=64):
 
 def count(T=64, H=1, HV=2, K=16, V=16, chunk_size=16):
     """Run the backward pass of one sequence, float16 with states, and count as chapter 14 does."""
-    counts, draw = Counts(), torch.Generator().manual_seed(0)
-    builder, launch = interpreter_builder, backward.launch
-    load, store, dot = builder.create_masked_load, builder.create_masked_store, builder.create_dot
-
-    def counted_launch(kernel, *arguments, **options):
-        counts.kernel = kernel.fn.__name__
-        launch(kernel, *arguments, **options)
-
-    def counted_load(pointers, mask, *rest):
-        counts.access("read", pointers, mask)
-        return load(pointers, mask, *rest)
-
-    def counted_store(pointers, value, mask, *rest):
-        counts.access("written", pointers, mask)
-        return store(pointers, value, mask, *rest)
-
-    def counted_dot(a, b, *rest):
-        counts.flops[counts.kernel] += 2 * a.data.size * b.data.shape[-1]
-        return dot(a, b, *rest)
-
-    def normal(*size):
-        return torch.randn(*size, generator=draw)
-
-    tokens = (normal(1, T, H, K).half(), normal(1, T, H, K).half() / K**0.5)
-    tokens += (normal(1, T, HV, V).half(), -normal(1, T, HV).exp(), normal(1, T, HV).sigmoid())
-    with ExitStack() as stack:
-        for where, name, instead in (
-            (forward, "launch", counted_launch), (backward, "launch", counted_launch),
-            (builder, "create_masked_load", counted_load),
-            (builder, "create_masked_store", counted_store), (builder, "create_dot", counted_dot),
-        ):  # fmt: skip
-            stack.enter_context(patch.object(where, name, instead))
-        S, dS, do = normal(1, HV, V, K), normal(1, HV, V, K), normal(1, T, HV, V).half()
+    tokens, normal, S = half_inputs(T, H, HV, K, V)
+    do, dS = normal(1, T, HV, V).half(), normal(1, HV, V, K)
+    with counting(backward) as counts:
         backward.chunk_backward(*tokens, 1.0, S, None, chunk_size, do, dS)
     return counts
 

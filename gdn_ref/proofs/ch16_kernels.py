@@ -64,7 +64,7 @@ def state_gradients(q, k, dO, beta, c, T_inv, dS_last, *, C):
 def chunk_gradients(q, k, v, beta, c, T_inv, dO, Z, H, dH, *, C):
     """Kernel 3: chunks in parallel, all gradients of the inputs; value heads are added up."""
     found = gradients_of_heads(q, k, v, beta, c, T_inv, dO, Z, H, dH, C=C)
-    return add_heads(found.pop("dq_heads"), found.pop("dk_heads"), q) | found
+    return add_heads(found.pop("dq_heads"), found.pop("dk_heads"), C=C) | found
 
 
 def gradients_of_heads(q, k, v, beta, c, T_inv, dO, Z, H, dH, *, C):
@@ -87,15 +87,15 @@ def gradients_of_heads(q, k, v, beta, c, T_inv, dO, Z, H, dH, *, C):
     old = np.exp(c[..., -1]) * (H * dH).sum((-2, -1))
     dg = crossings(X * similar + N * overlap, a, b, old)
     dq, dk = dq_old + X @ k, dk_old + dk_next + X.mT @ q + (N + N.mT) @ k
-    flat = [x.reshape(*shape, -1) for x in (dq, dk, dV)]
-    return {"dq_heads": flat[0], "dk_heads": flat[1], "dV": flat[2],
+    tokens = shape[1]
+    dq, dk = (x.reshape(-1, group, tokens, x.shape[-1]) for x in (dq, dk))
+    return {"dq_heads": dq, "dk_heads": dk, "dV": dV.reshape(*shape, -1),
             "dbeta": dbeta.reshape(shape), "dg": dg.reshape(shape)}  # fmt: skip
 
 
-def add_heads(dq_heads, dk_heads, q):
+def add_heads(dq_heads, dk_heads, *, C):
     """The value heads of a key head added up, in their order."""
-    of_heads = (x.reshape(len(q), -1, *x.shape[1:]) for x in (dq_heads, dk_heads))
-    return dict(zip(("dq", "dk"), (x.sum(axis=1) for x in of_heads), strict=True))
+    return {"dq": dq_heads.sum(axis=1), "dk": dk_heads.sum(axis=1)}
 
 
 def crossings(J, a, b, old):
@@ -112,7 +112,8 @@ def at_once(q, k, v, g, beta, S, dO, dS_last, *, C):
     group = len(v) // len(k)
     given = shared(q, group), shared(k, group), v, g, beta, S, dO, dS_last
     dq, dk, dV, dg, dbeta, dS = backward.gradients(*given, C)
-    return add_heads(dq, dk, q) | {"dV": dV, "dg": dg, "dbeta": dbeta, "dS": dS}
+    dq, dk = (x.reshape(-1, group, *x.shape[1:]) for x in (dq, dk))
+    return add_heads(dq, dk, C=C) | {"dV": dV, "dg": dg, "dbeta": dbeta, "dS": dS}
 
 
 FOUR = [inverses, chunk_states, state_gradients, chunk_gradients]
