@@ -33,14 +33,14 @@ SHOWN = {"T": "$T^{-1}$", "H": "$S_n$", "G": "d$S_n$"}
 def _names(ax, x, y, names, step):
     for n, name in enumerate(names.split()):
         ax.text(x + step * n, y, SHOWN.get(name, name), va="center", ha="center",
-                color=COLOUR[ROLES[name]], fontsize=10)  # fmt: skip
+                color=COLOUR[ROLES[name]], fontsize=11)  # fmt: skip
 
 
 @styled
 def four_launches():
     """Four kernels above, memory below: what goes up is read, what goes down is written."""
-    fig, axes = figure(6.4, 3.9, nrows=2, ncols=2)
-    for ax, (name, (reads, writes)) in zip(axes.flat, FLOWS.items(), strict=True):
+    fig, axes = figure(4.6, 5.2, nrows=4)
+    for ax, (name, (reads, writes)) in zip(axes, FLOWS.items(), strict=True):
         ax.set(xlim=(0, 10), ylim=(0, 4.4))
         ax.axis("off")
         ax.add_patch(FancyBboxPatch((0.3, 3.2), 9.3, 0.85, boxstyle="round,pad=0.1", fc="none"))
@@ -49,7 +49,7 @@ def four_launches():
         ax.text(0.3, 0.28, "memory", va="center", fontsize=8)
         for arrow, names, y in (("↑", reads, 2.3), ("↓", writes, 1.3)):
             ax.text(0.2, y, arrow, va="center", color=COLOUR["quiet"])
-            _names(ax, 0.9, y, names, 0.9)
+            _names(ax, 1.0, y, names, 0.92)
     return fig
 
 
@@ -118,7 +118,7 @@ HANDED = (  # from group and column, to group and column, what is handed over
 @styled
 def groups_of_warps():
     """Four groups of warps of kernel 3 on Hopper: one chunk, one value head, two slices."""
-    fig, ax = figure(6.8, 3.9)
+    fig, ax = figure(6.2, 4.4)
     ax.set(xlim=(-4.4, 18.3), ylim=(-0.5, 12))
     ax.axis("off")
     roles = dict(zip(GROUPS, ("quiet", "query", "decay", "key"), strict=True))
@@ -128,7 +128,7 @@ def groups_of_warps():
         paint = {"fc": COLOUR[roles[name]], "ec": COLOUR[roles[name]], "alpha": 0.25}
         for x, width, text in WORK[name]:
             ax.add_patch(Rectangle((x + 0.08, rows[name]), width - 0.16, 1.7, **paint))
-            ax.text(x + width / 2, rows[name] + 0.85, text, ha="center", va="center", fontsize=7.8)
+            ax.text(x + width / 2, rows[name] + 0.85, text, ha="center", va="center", fontsize=8)
     arrow = {"arrowstyle": "-|>", "mutation_scale": 11, "lw": 1.5, "shrinkA": 0, "shrinkB": 0}
     for start, x, end, to, what in HANDED:
         down = rows[start] > rows[end]
