@@ -27,7 +27,7 @@ ROLES = {"q": "query", "k": "key", "v": "value", "dO": "value", "T": "error", "Z
 ROLES |= {"H": "state", "G": "state", "S": "state", "dS": "state", "dS′": "state", "c": "decay"}
 ROLES |= {"g": "decay", "β": "decay", "dg": "decay", "dβ": "decay", "dq": "query", "dk": "key"}
 ROLES |= {"dv": "value"}
-SHOWN = {"T": "$T^{-1}$", "H": "$S_n$", "G": "d$S_n$"}
+SHOWN = {"T": "L", "H": "$S_n$", "G": "d$S_n$"}
 
 
 def _names(ax, x, y, names, step):

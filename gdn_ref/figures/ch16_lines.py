@@ -10,14 +10,14 @@ FILES = ("chunk_states.py", "state_gradients.py", "chunk_gradients.py")
 
 EQUATIONS = {  # key: formula, colour role, what it says
     "state": ("S′ = γ_C S + Eᵀ D_→ K", "state", "the chunks' states, computed again"),
-    "delta": ("E = T⁻¹ B (V − D_γ K Sᵀ)", "error", "the corrections, computed again, twice"),
+    "delta": ("E = L B (V − D_γ K Sᵀ)", "error", "the corrections, computed again, twice"),
     "Gamma": ("Γ_ri = 2^(ĉ_r − ĉ_i)", "decay", "the decay from token i to token r"),
     "order": (
         "dS = dS′ Fᵀ + …, last chunk first",
         "quiet",
         "a state's gradient waits for later chunks",
     ),
-    "solve": ("Z = T⁻ᵀ (Pᵀ dO + D_→ K dS′ᵀ)", "value", "back through the solve"),
+    "solve": ("Z = Lᵀ (Pᵀ dO + D_→ K dS′ᵀ)", "value", "back through the solve"),
     "dstate": (
         "dS = γ_C dS′ + (D_γ dO)ᵀ Q − …",
         "state",
@@ -53,7 +53,7 @@ LINES = (  # file, the words by which the line is found, equation, what it does
      "What the next state asks of the corrections; dS′ stands on the left, in registers."),
     (G, "dE = tl.dot(do, scores, acc=dE", "solve", "What the outputs ask is added."),
     (G, "Z = tl.dot(dE.to(dtype), T_inv.to(dtype)", "solve",
-     "The transposed solve as one product; T⁻¹ in the gradients' type, which has their range."),
+     "The transposed solve as one product; L in the gradients' type, which has their range."),
     (G, "tl.store(Z_ptr + i * (HV * V) + dim, Z.to(dtype))", "solve",
      "Z goes to memory, to the place where dV will be."),
     (G, "dS = dS * tl.exp2(c_C", "dstate", "The gradient fades over the chunk, as the state does."),

@@ -69,10 +69,10 @@ GDN.figure("equation-lines", (host) => {
     // backward, from the source: begin
     equations: [
       {"key": "state", "formula": "S′ = γ_C S + Eᵀ D_→ K", "role": "state", "says": "the chunks' states, computed again"},
-      {"key": "delta", "formula": "E = T⁻¹ B (V − D_γ K Sᵀ)", "role": "error", "says": "the corrections, computed again, twice"},
+      {"key": "delta", "formula": "E = L B (V − D_γ K Sᵀ)", "role": "error", "says": "the corrections, computed again, twice"},
       {"key": "Gamma", "formula": "Γ_ri = 2^(ĉ_r − ĉ_i)", "role": "decay", "says": "the decay from token i to token r"},
       {"key": "order", "formula": "dS = dS′ Fᵀ + …, last chunk first", "role": "quiet", "says": "a state's gradient waits for later chunks"},
-      {"key": "solve", "formula": "Z = T⁻ᵀ (Pᵀ dO + D_→ K dS′ᵀ)", "role": "value", "says": "back through the solve"},
+      {"key": "solve", "formula": "Z = Lᵀ (Pᵀ dO + D_→ K dS′ᵀ)", "role": "value", "says": "back through the solve"},
       {"key": "dstate", "formula": "dS = γ_C dS′ + (D_γ dO)ᵀ Q − …", "role": "state", "says": "the gradient of the state before the chunk"},
       {"key": "dv", "formula": "dV = B Z", "role": "value", "says": "the values' gradient, in the place of Z"},
       {"key": "pairs", "formula": "X = Γ ⊙ dO Eᵀ,  N = −B tril(Γ ⊙ Z Eᵀ)", "role": "key", "says": "one number a pair of tokens"},
@@ -94,7 +94,7 @@ GDN.figure("equation-lines", (host) => {
       {"file": "state_gradients.py", "line": 45, "text": "scores = (scale * Gamma * tl.dot(q, tl.trans(k), input_precision=PRECISION)).to(dtype)", "eq": "solve", "says": "P, the scores once more: 2 C² d FLOPs, cheaper than C numbers a token from memory."},
       {"file": "state_gradients.py", "line": 48, "text": "dE = to_end * tl.dot(dS.to(dtype), tl.trans(k), input_precision=PRECISION)", "eq": "solve", "says": "What the next state asks of the corrections; dS′ stands on the left, in registers."},
       {"file": "state_gradients.py", "line": 49, "text": "dE = tl.dot(do, scores, acc=dE, input_precision=PRECISION)", "eq": "solve", "says": "What the outputs ask is added."},
-      {"file": "state_gradients.py", "line": 50, "text": "Z = tl.dot(dE.to(dtype), T_inv.to(dtype), input_precision=PRECISION)", "eq": "solve", "says": "The transposed solve as one product; T⁻¹ in the gradients' type, which has their range."},
+      {"file": "state_gradients.py", "line": 50, "text": "Z = tl.dot(dE.to(dtype), T_inv.to(dtype), input_precision=PRECISION)", "eq": "solve", "says": "The transposed solve as one product; L in the gradients' type, which has their range."},
       {"file": "state_gradients.py", "line": 53, "text": "tl.store(Z_ptr + i * (HV * V) + dim, Z.to(dtype))", "eq": "solve", "says": "Z goes to memory, to the place where dV will be."},
       {"file": "state_gradients.py", "line": 58, "text": "dS = dS * tl.exp2(c_C.to(tl.float32))", "eq": "dstate", "says": "The gradient fades over the chunk, as the state does."},
       {"file": "state_gradients.py", "line": 59, "text": "dS = tl.dot((scale * gamma * do).to(dtype), q, acc=dS, input_precision=PRECISION)", "eq": "dstate", "says": "What the chunk's outputs ask of the state."},
