@@ -27,6 +27,7 @@ PATHS = {"_hopper": "Hopper", "_16bit": "16 bits", "": "portable"}
 def times(shape):
     """Microseconds of a launch of each kernel, by (kernel, path)."""
     q, k, v, g, beta, S, cu_seqlens = inputs(shape)
+    q, k, v = (x.bfloat16() for x in (q, k, v))
     leaves = [x.detach().requires_grad_() for x in (q, k, v, g, beta, S)]
 
     def call():
