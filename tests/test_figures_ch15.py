@@ -13,7 +13,14 @@ pytest.importorskip("triton")
 
 from gdn_ref import wy  # noqa: E402
 from gdn_ref.chunking import decay  # noqa: E402
-from gdn_ref.figures import ch15, ch15_lines, ch15_measure, ch15_source, ch15_widget  # noqa: E402
+from gdn_ref.figures import (  # noqa: E402
+    ch15,
+    ch15_lines,
+    ch15_measure,
+    ch15_source,
+    ch15_widget,
+    equation_lines,  # noqa: E402
+)
 from gdn_ref.figures import ch15_stages as stages  # noqa: E402
 from gdn_ref.kernels import ut_transform, ut_transform_16bit  # noqa: E402
 from gdn_ref.proofs import ch15_algebra, ch15_layout  # noqa: E402
@@ -51,25 +58,25 @@ def test_each_figure_is_drawn(name):
 class TestEquationLines:
     def test_the_figure_holds_the_kernels_as_they_are(self):
         """If this fails: `python -m gdn_ref.figures.ch15_lines`."""
-        block = ch15_lines.BLOCK.search(ch15_lines.FIGURE.read_text())
-        assert block[0] == ch15_lines.script()
+        forward = ch15_lines.FORWARD
+        assert forward.block().search(equation_lines.FIGURE.read_text())[0] == forward.script()
 
     def test_a_changed_kernel_changes_the_data(self, monkeypatch):
-        before = ch15_lines.script()
+        before = ch15_lines.FORWARD.script()
         changed = {file: ch15_source.lines_of(file) for file in ch15_lines.FILES}
         changed["chunk_scan.py"] = [
             line.replace("gamma * tl.dot(S_in, tl.trans(k)", "gamma * tl.dot(S_in, tl.trans(q)")
             for line in changed["chunk_scan.py"]
         ]
-        monkeypatch.setattr(ch15_lines, "lines_of", changed.__getitem__)
-        assert ch15_lines.script() != before
+        monkeypatch.setattr(equation_lines, "lines_of", changed.__getitem__)
+        assert ch15_lines.FORWARD.script() != before
 
     def test_a_line_that_is_gone_is_an_error(self):
         with pytest.raises(ValueError, match="no line of chunk_scan.py"):
             ch15_source.line_with("chunk_scan.py", "tl.there_is_no_such_function")
 
     def test_every_equation_has_lines_and_no_line_two(self):
-        lines = ch15_lines.lit_lines()
+        lines = ch15_lines.FORWARD.lit_lines()
         assert {entry["eq"] for entry in lines} == set(ch15_lines.EQUATIONS)
         places = [(entry["file"], entry["line"]) for entry in lines]
         assert len(set(places)) == len(places) == len(ch15_lines.LINES)

@@ -4,6 +4,7 @@ Triton reads TRITON_INTERPRET when the kernels are imported: set it before.
 """
 
 from collections import Counter
+from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
 import numpy as np
@@ -32,10 +33,10 @@ class Counts:
         return sum(width * len(cells) for (name, _, width), cells in found if name == kernel)
 
 
-def count(T=64, H=1, HV=2, K=16, V=16, chunk_size=16):
-    """Run the forward pass of one sequence, float16 with a state, and count."""
-    counts, draw = Counts(), torch.Generator().manual_seed(0)
-    launch, builder = forward.launch, interpreter_builder
+@contextmanager
+def counting(*modules):
+    """`Counts` of all that these modules launch, and of the transform."""
+    counts, builder, launch = Counts(), interpreter_builder, forward.launch
     load, store, dot = builder.create_masked_load, builder.create_masked_store, builder.create_dot
 
     def counted_launch(kernel, *arguments, **options):
@@ -54,17 +55,30 @@ def count(T=64, H=1, HV=2, K=16, V=16, chunk_size=16):
         counts.flops[counts.kernel] += 2 * a.data.size * b.data.shape[-1]
         return dot(a, b, *rest)
 
+    with ExitStack() as stack:
+        for module in (forward, *modules):
+            stack.enter_context(patch.object(module, "launch", counted_launch))
+        stack.enter_context(patch.object(builder, "create_masked_load", counted_load))
+        stack.enter_context(patch.object(builder, "create_masked_store", counted_store))
+        stack.enter_context(patch.object(builder, "create_dot", counted_dot))
+        yield counts
+
+
+def half_inputs(T, H, HV, K, V):
+    """One sequence in float16, `normal(*size)` for more, and a first state `[V, K]`."""
+    draw = torch.Generator().manual_seed(0)
+
     def normal(*size):
         return torch.randn(*size, generator=draw)
 
     tokens = (normal(1, T, H, K).half(), normal(1, T, H, K).half() / K**0.5)
     tokens += (normal(1, T, HV, V).half(), -normal(1, T, HV).exp(), normal(1, T, HV).sigmoid())
-    with (
-        patch.object(forward, "launch", counted_launch),
-        patch.object(builder, "create_masked_load", counted_load),
-        patch.object(builder, "create_masked_store", counted_store),
-        patch.object(builder, "create_dot", counted_dot),
-    ):
-        S = normal(1, HV, K, V).mT
+    return tokens, normal, normal(1, HV, K, V).mT
+
+
+def count(T=64, H=1, HV=2, K=16, V=16, chunk_size=16):
+    """Run the forward pass of one sequence, float16 with a state, and count."""
+    tokens, _, S = half_inputs(T, H, HV, K, V)
+    with counting() as counts:
         forward.chunk_forward(*tokens, initial_state=S, chunk_size=chunk_size)
     return counts

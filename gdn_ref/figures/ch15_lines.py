@@ -1,16 +1,11 @@
-"""Which line of the kernels carries which equation: the data of the figure `equation-lines`.
+"""Which line of the forward kernels carries which equation; data of the figure `equation-lines`.
 
-The texts of the lines come from the source. `python -m gdn_ref.figures.ch15_lines` writes them into
-book/_static/figures/equation-lines.js; a test fails when figure and source differ.
+`python -m gdn_ref.figures.ch15_lines` writes it into book/_static/figures/equation-lines.js; a test
+fails when figure and source differ.
 """
 
-import json
-import re
-from pathlib import Path
+from .equation_lines import Source
 
-from .ch15_source import KERNELS, line_with, lines_of
-
-FIGURE = Path(__file__).parents[2] / "book" / "_static" / "figures" / "equation-lines.js"
 FILES = ("ut_transform.py", "chunk_scan.py")
 
 EQUATIONS = {  # key: formula, colour role, what it says
@@ -104,47 +99,7 @@ LINES = (  # file, the words by which the line is found, equation, what it does
 )  # fmt: skip
 
 
-def lit_lines():
-    """The lines of the figure: dicts of file, number, text, equation and words, in file order."""
-    found = []
-    for file, words, equation, says in LINES:
-        n = line_with(file, words)
-        text = lines_of(file)[n].strip()
-        found.append({"file": file, "line": n + 1, "text": text, "eq": equation, "says": says})
-    return sorted(found, key=lambda entry: (FILES.index(entry["file"]), entry["line"]))
-
-
-def lengths(file):
-    """Where each line of a file begins and how long it is: `[indent, length]`, 0 when empty."""
-    lines = [line.rstrip() for line in lines_of(file)]
-    return [[len(line) - len(line.lstrip()), len(line.strip())] for line in lines]
-
-
-def code_lines(file):
-    """How many lines hold code: no comments, no docstrings, no empty lines."""
-    text = re.sub(r'""".*?"""', "", (KERNELS / file).read_text(), flags=re.S)
-    return sum(bool(re.sub(r"#.*", "", line).strip()) for line in text.splitlines())
-
-
-def script():
-    """The data as JavaScript."""
-    equations = [
-        {"key": key, "formula": formula, "role": role, "says": says}
-        for key, (formula, role, says) in EQUATIONS.items()
-    ]
-    shapes = [{"file": file, "lines": lengths(file)} for file in FILES]
-    parts = {"equations": equations, "lines": lit_lines(), "files": shapes}
-    rows = [
-        f"  const {name} = [\n"
-        + "".join(f"    {json.dumps(entry, ensure_ascii=False)},\n" for entry in entries)
-        + "  ];\n"
-        for name, entries in parts.items()
-    ]
-    return "".join(rows)
-
-
-BLOCK = re.compile(r"(?<=  // from the source: begin\n).*?(?=  // from the source: end\n)", re.S)
+FORWARD = Source("forward", FILES, EQUATIONS, LINES)
 
 if __name__ == "__main__":
-    text = FIGURE.read_text()
-    FIGURE.write_text(BLOCK.sub(lambda _: script(), text))
+    FORWARD.write()

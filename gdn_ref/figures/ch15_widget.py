@@ -4,20 +4,20 @@ import html
 
 import ipywidgets as widgets
 
-from .ch15_lines import EQUATIONS, lit_lines
+from .ch15_lines import FORWARD
 from .style import COLOUR
 
 ALL = "all"
 
 
-def equation_lines_widget():
+def equation_lines_widget(source_of=FORWARD):
     """Pick an equation to light its lines, or a line to light its equation."""
-    lines = lit_lines()
+    lines, equations = source_of.lit_lines(), source_of.equations
     equation = widgets.Dropdown(
         description="equation",
         options=[
             ("all of them", ALL),
-            *((formula, key) for key, (formula, *_) in EQUATIONS.items()),
+            *((formula, key) for key, (formula, *_) in equations.items()),
         ],
     )
     line = widgets.Dropdown(
@@ -29,8 +29,8 @@ def equation_lines_widget():
 
     def draw():
         here = None if line.value is None else lines[line.value]
-        source.value = _source(lines, equation.value, here)
-        words.value = html.escape(_words(lines, equation.value, here))
+        source.value = _source(equations, lines, equation.value, here)
+        words.value = html.escape(_words(equations, lines, equation.value, here))
 
     def pick_equation(change):
         if line.value is not None and lines[line.value]["eq"] != equation.value:
@@ -48,20 +48,20 @@ def equation_lines_widget():
     return widgets.VBox([widgets.HBox([equation, line]), words, source])
 
 
-def _words(lines, key, here):
+def _words(equations, lines, key, here):
     if here is not None:
         return here["says"]
     if key == ALL:
-        return f"{len(lines)} lines carry {len(EQUATIONS)} statements."
+        return f"{len(lines)} lines carry {len(equations)} statements."
     own = sum(entry["eq"] == key for entry in lines)
-    return f"{EQUATIONS[key][2]}: {own} {'line' if own == 1 else 'lines'}."
+    return f"{equations[key][2]}: {own} {'line' if own == 1 else 'lines'}."
 
 
-def _source(lines, key, here):
+def _source(equations, lines, key, here):
     rows = []
     for entry in lines:
         lit = key in (ALL, entry["eq"])
-        colour = COLOUR[EQUATIONS[entry["eq"]][1]] if lit else "transparent"
+        colour = COLOUR[equations[entry["eq"]][1]] if lit else "transparent"
         style = f"border-left:4px solid {colour};padding-left:4px;opacity:{1 if lit else 0.45};"
         style += "font-weight:bold;" if entry is here else ""
         name = f"{entry['file'].removesuffix('.py')} {entry['line']:3}"

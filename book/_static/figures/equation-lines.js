@@ -1,70 +1,147 @@
-// Equations on the left, lines of the two kernels on the right: pick an equation and its lines light
-// up, pick a line and its equation does. The strip above is the whole source, one stroke a line; its
-// marker walks from line to line by mouse, touch or the arrow keys.
-// The block below is written by `python -m gdn_ref.figures.ch15_lines` from the kernels' source.
+// Equations on the left, lines of some kernels on the right: pick an equation and its lines light up,
+// pick a line and its equation does. The strip above is the whole source, one stroke a line; its
+// marker walks from line to line by mouse, touch or the arrow keys. `data-kernels` says which:
+// "forward" (chapter 15) or "backward" (chapter 16).
+// The blocks below are written by `python -m gdn_ref.figures.ch15_lines` and `.ch16_lines` from the
+// kernels' source.
 "use strict";
 GDN.figure("equation-lines", (host) => {
-  // from the source: begin
-  const equations = [
-    {"key": "slot", "formula": "slot = ⌊b/C⌋ + n + j", "role": "quiet", "says": "chunk j of sequence n has a slot of its own"},
-    {"key": "address", "formula": "k[t, h, d] at (tH + h)K + d", "role": "quiet", "says": "where memory keeps an element"},
-    {"key": "padding", "formula": "k, v, g, β = 0 past the end", "role": "quiet", "says": "missing tokens change nothing"},
-    {"key": "c", "formula": "ĉ = g₁ + … + g_r, base 2", "role": "decay", "says": "cumulative log-decays"},
-    {"key": "Gamma", "formula": "Γ_ri = 2^(ĉ_r − ĉ_i)", "role": "decay", "says": "the decay from token i to token r"},
-    {"key": "A", "formula": "A_ri = β_r Γ_ri k_r·k_i", "role": "key", "says": "what token r reads of token i's write"},
-    {"key": "inverse", "formula": "(I + A)⁻¹, in blocks", "role": "value", "says": "the solve, for every right-hand side at once"},
-    {"key": "UT", "formula": "T = (I + A)⁻¹ B", "role": "value", "says": "the UT transform, all that goes to memory beside ĉ"},
-    {"key": "delta", "formula": "Eᵀ = (Vᵀ − S Kᵀ D_γ) Tᵀ", "role": "error", "says": "the corrections of the chunk"},
-    {"key": "output", "formula": "Oᵀ = S Qᵀ D_γ + Eᵀ (Γ ⊙ QKᵀ)ᵀ", "role": "query", "says": "the outputs of the chunk"},
-    {"key": "state", "formula": "S′ = γ_C S + (Eᵀ D_→) K", "role": "state", "says": "the state that the next chunk receives"},
-    {"key": "slices", "formula": "rows of S never meet", "role": "state", "says": "a program may own some of them"},
-  ];
-  const lines = [
-    {"file": "ut_transform.py", "line": 93, "text": "start, end = chunk_bounds(cu_seqlens_ptr, tl.program_id(0), N, T, C, PACKED)", "eq": "slot", "says": "Which tokens are mine? The program's number is a slot; a slot has one chunk, or none."},
-    {"file": "ut_transform.py", "line": 94, "text": "left = tl.minimum(end - start, C).to(tl.int32)", "eq": "padding", "says": "How many tokens the chunk really has: the last one of a sequence may be short."},
-    {"file": "ut_transform.py", "line": 99, "text": "k_ptr += (start * H + h) * K", "eq": "address", "says": "Moves the pointer to the chunk's first token and to our key head; rows are H K apart."},
-    {"file": "ut_transform.py", "line": 101, "text": "same = overlap(k_ptr, first, first, 16, H * K, left, K, BK, PRECISION)", "eq": "A", "says": "Products of keys inside each block of 16 tokens. No decay yet: value heads share them."},
-    {"file": "ut_transform.py", "line": 104, "text": "pairs = overlap(k_ptr, first + 16, first, 16, H * K, left, K, BK, PRECISION)", "eq": "A", "says": "Products of the second block of each pair with the first. Above the diagonal: nothing."},
-    {"file": "ut_transform.py", "line": 107, "text": "halves = overlap(k_ptr, first + 32, first, 32, H * K, left, K, BK, PRECISION)", "eq": "A", "says": "Products of tokens 33 to 64 with tokens 1 to 32, as one block of 32 by 32."},
-    {"file": "ut_transform.py", "line": 115, "text": "beta = tl.load(beta_ptr + at, mask=valid, other=0.0).to(tl.float32)", "eq": "padding", "says": "Write strengths in float32; a missing token gets 0, so its row and column of T are 0."},
-    {"file": "ut_transform.py", "line": 118, "text": "g_log2 = tl.load(g_ptr + at, mask=valid, other=0.0).to(c.dtype) * LOG2_E", "eq": "c", "says": "Natural logs become base 2, because the GPU has an instruction for powers of two."},
-    {"file": "ut_transform.py", "line": 119, "text": "c = tl.cumsum(tl.where(g_log2 < RESET, RESET, g_log2))", "eq": "c", "says": "The running sum. A decay below 2^-160 counts as 2^-160, so ĉ stays finite through resets."},
-    {"file": "ut_transform.py", "line": 121, "text": "tl.store(c_ptr + at + t, c, mask=valid)", "eq": "c", "says": "The first of two results: one number a token. Kernel 2 reads it."},
-    {"file": "ut_transform.py", "line": 125, "text": "stretch = (c_16[:, None, :] - c_16[:, :, None]).to(tl.float32)", "eq": "Gamma", "says": "The log-decay between two tokens of a block, as a difference; rows and columns swapped."},
-    {"file": "ut_transform.py", "line": 126, "text": "Gamma = tl.exp2(tl.where(r < i, stretch, float(\"-inf\")))", "eq": "Gamma", "says": "The mask goes into the exponent: 2^-inf is 0, and nothing overflows before it is hidden."},
-    {"file": "ut_transform.py", "line": 127, "text": "T_inv = solve_rows(beta_16[:, None, :] * Gamma * same, 16)", "eq": "inverse", "says": "All blocks of 16 at once, row by row: 15 steps in a row, on numbers in registers."},
-    {"file": "ut_transform.py", "line": 131, "text": "A21 = beta_late[:, :, None] * decay(c_late, c_early) * pairs", "eq": "A", "says": "What the late block of a pair reads of the early one; strictly below, so no mask."},
-    {"file": "ut_transform.py", "line": 132, "text": "T_inv = join_pairs(T_inv, A21, C // 32, 16, PRECISION)", "eq": "inverse", "says": "Two blocks of 16 become one of 32: −T₂₂ A₂₁ T₁₁ goes below the diagonal."},
-    {"file": "ut_transform.py", "line": 136, "text": "A21 = beta_late[:, :, None] * decay(c_late, c_early) * halves", "eq": "A", "says": "The same for the two halves of the chunk."},
-    {"file": "ut_transform.py", "line": 137, "text": "T_inv = join_pairs(T_inv, A21, 1, 32, PRECISION)", "eq": "inverse", "says": "Two blocks of 32 become the whole chunk: 19 dependent steps in all, in place of 63."},
-    {"file": "ut_transform.py", "line": 141, "text": "UT *= beta[None, :]", "eq": "UT", "says": "Columns times β: now it can be applied to values and reads that know nothing of β."},
-    {"file": "ut_transform.py", "line": 143, "text": "tl.store(UT_at, UT.to(UT_ptr.dtype.element_ty), mask=valid[:, None])", "eq": "UT", "says": "The second result: C numbers a token. Rows of missing tokens are not written."},
-    {"file": "chunk_scan.py", "line": 46, "text": "k = load_tile(k_ptr, H * K, left, K, C, BK, FULL and K == BK)", "eq": "padding", "says": "The chunk's keys, tokens as rows; beyond the last token and dimension zeros."},
-    {"file": "chunk_scan.py", "line": 54, "text": "gamma = tl.exp2(c.to(tl.float32))[None, :]", "eq": "c", "says": "The decay from the state before the chunk to each token, laid out as a row."},
-    {"file": "chunk_scan.py", "line": 55, "text": "to_end = tl.exp2((c_C - c).to(tl.float32))[None, :]", "eq": "state", "says": "The decay from each token to the end of the chunk: the last row of Γ."},
-    {"file": "chunk_scan.py", "line": 56, "text": "stretch = (c[None, :] - c[:, None]).to(tl.float32)", "eq": "Gamma", "says": "The log-decay between any two tokens, transposed: columns are the later tokens."},
-    {"file": "chunk_scan.py", "line": 57, "text": "Gamma = tl.exp2(tl.where(i <= r, stretch, float(\"-inf\")))", "eq": "Gamma", "says": "This time with its diagonal: a token sees its own write."},
-    {"file": "chunk_scan.py", "line": 58, "text": "scores = (scale * Gamma * tl.dot(k, tl.trans(q), input_precision=PRECISION)).to(dtype)", "eq": "output", "says": "Scores, transposed. They need no state, so they can be computed while the state waits."},
-    {"file": "chunk_scan.py", "line": 61, "text": "S_in = S.to(dtype)", "eq": "delta", "says": "A 16-bit copy of the state for the tensor cores; the float32 state stays as it is."},
-    {"file": "chunk_scan.py", "line": 62, "text": "read = gamma * tl.dot(S_in, tl.trans(k), input_precision=PRECISION)", "eq": "delta", "says": "All keys read the old state at once; S stands on the left, where registers may feed it."},
-    {"file": "chunk_scan.py", "line": 63, "text": "residual = (tl.trans(v).to(tl.float32) - read).to(UT.dtype)", "eq": "delta", "says": "Value less read: the correction each token would make if it were alone in the chunk."},
-    {"file": "chunk_scan.py", "line": 64, "text": "delta = tl.dot(residual, tl.trans(UT), input_precision=PRECISION)", "eq": "delta", "says": "One product does the whole solve. The residual, just computed, is the left operand."},
-    {"file": "chunk_scan.py", "line": 67, "text": "o = scale * gamma * tl.dot(S_in, tl.trans(q), input_precision=PRECISION)", "eq": "output", "says": "What the queries find in the old state."},
-    {"file": "chunk_scan.py", "line": 68, "text": "o = tl.dot(delta.to(dtype), scores, acc=o, input_precision=PRECISION)", "eq": "output", "says": "What they find of the chunk's own writes is added; delta is again on the left."},
-    {"file": "chunk_scan.py", "line": 73, "text": "tl.store(o_ptr + r * (HV * V) + dim, o.to(dtype), mask=(dim < V_left) & (r < left))", "eq": "padding", "says": "Outputs of tokens that do not exist are not written: they are the next sequence's place."},
-    {"file": "chunk_scan.py", "line": 76, "text": "S = S * tl.exp2(c_C.to(tl.float32))", "eq": "state", "says": "The old state fades over the whole chunk, in float32."},
-    {"file": "chunk_scan.py", "line": 77, "text": "return tl.dot((to_end * delta).to(dtype), k, acc=S, input_precision=PRECISION)", "eq": "state", "says": "All writes at once, added to it. The decay lies on delta, which is in registers already."},
-    {"file": "chunk_scan.py", "line": 95, "text": "first_v = (tl.program_id(0) % slices) * BV", "eq": "slices", "says": "Which rows of the state this program owns."},
-    {"file": "chunk_scan.py", "line": 110, "text": "at = begin + j * C", "eq": "slot", "says": "Chunk after chunk: here the order matters, so this is a loop and not a grid."},
-  ];
-  const files = [
-    {"file": "ut_transform.py", "lines": [[0, 81], [0, 0], [4, 78], [4, 88], [4, 85], [0, 0], [0, 96], [0, 94], [0, 64], [0, 0], [0, 89], [0, 3], [0, 0], [0, 13], [0, 28], [0, 0], [0, 43], [0, 0], [0, 41], [0, 79], [0, 28], [0, 59], [0, 23], [0, 0], [0, 0], [0, 11], [0, 27], [4, 96], [4, 73], [0, 0], [0, 0], [0, 11], [0, 97], [12, 38], [4, 95], [4, 32], [4, 54], [4, 38], [8, 52], [8, 70], [8, 72], [8, 40], [8, 75], [4, 15], [0, 0], [0, 0], [0, 11], [0, 48], [4, 93], [4, 64], [0, 0], [0, 0], [0, 11], [0, 46], [4, 91], [0, 0], [4, 91], [4, 3], [4, 34], [4, 34], [4, 49], [4, 21], [8, 57], [8, 47], [8, 58], [4, 12], [0, 0], [0, 0], [0, 11], [0, 86], [4, 83], [0, 0], [4, 54], [4, 3], [4, 78], [4, 90], [4, 96], [4, 74], [0, 0], [0, 0], [0, 64], [0, 24], [4, 10], [4, 54], [4, 62], [4, 39], [4, 8], [4, 34], [4, 51], [4, 89], [0, 15], [4, 20], [4, 76], [4, 46], [4, 13], [8, 6], [0, 0], [4, 54], [4, 28], [4, 34], [4, 70], [4, 11], [8, 34], [8, 76], [4, 11], [8, 23], [8, 77], [0, 0], [4, 19], [4, 16], [4, 35], [4, 35], [4, 44], [8, 35], [8, 67], [8, 42], [8, 9], [12, 72], [12, 54], [8, 23], [8, 39], [0, 0], [8, 65], [8, 77], [8, 62], [8, 56], [8, 58], [8, 11], [12, 40], [12, 40], [12, 60], [12, 54], [8, 11], [12, 34], [12, 34], [12, 61], [12, 48], [0, 0], [8, 30], [8, 10], [12, 19], [8, 53], [8, 68]]},
-    {"file": "chunk_scan.py", "lines": [[0, 93], [0, 0], [4, 88], [4, 89], [4, 88], [0, 0], [0, 96], [0, 100], [0, 93], [0, 0], [0, 44], [0, 3], [0, 0], [0, 13], [0, 28], [0, 0], [0, 35], [0, 0], [0, 0], [0, 11], [0, 82], [14, 34], [4, 81], [4, 31], [4, 34], [4, 9], [8, 33], [4, 5], [8, 75], [4, 8], [0, 0], [0, 0], [0, 11], [0, 19], [4, 66], [4, 68], [4, 52], [4, 44], [0, 15], [4, 70], [4, 23], [4, 30], [4, 44], [4, 28], [4, 28], [4, 61], [4, 58], [4, 46], [4, 76], [4, 31], [4, 61], [0, 0], [4, 82], [4, 42], [4, 51], [4, 50], [4, 57], [4, 86], [0, 0], [4, 20], [4, 18], [4, 67], [4, 59], [4, 65], [0, 0], [4, 21], [4, 72], [4, 69], [4, 31], [4, 11], [8, 49], [4, 5], [8, 83], [0, 0], [4, 72], [4, 35], [4, 78], [0, 0], [0, 0], [0, 45], [0, 22], [4, 10], [4, 83], [4, 19], [4, 85], [4, 20], [4, 37], [4, 8], [4, 52], [4, 7], [4, 89], [0, 15], [4, 41], [4, 34], [4, 42], [4, 15], [4, 19], [4, 68], [0, 0], [4, 43], [4, 33], [4, 63], [4, 35], [4, 34], [4, 9], [8, 71], [0, 0], [4, 25], [4, 46], [8, 18], [8, 19], [12, 54], [12, 62], [12, 69], [12, 63], [8, 14], [4, 21], [4, 12], [8, 19], [12, 54], [12, 62], [12, 69], [12, 44], [12, 41], [8, 14], [4, 44]]},
-  ];
-  // from the source: end
+  const sources = { forward: {
+    // forward, from the source: begin
+    equations: [
+      {"key": "slot", "formula": "slot = ⌊b/C⌋ + n + j", "role": "quiet", "says": "chunk j of sequence n has a slot of its own"},
+      {"key": "address", "formula": "k[t, h, d] at (tH + h)K + d", "role": "quiet", "says": "where memory keeps an element"},
+      {"key": "padding", "formula": "k, v, g, β = 0 past the end", "role": "quiet", "says": "missing tokens change nothing"},
+      {"key": "c", "formula": "ĉ = g₁ + … + g_r, base 2", "role": "decay", "says": "cumulative log-decays"},
+      {"key": "Gamma", "formula": "Γ_ri = 2^(ĉ_r − ĉ_i)", "role": "decay", "says": "the decay from token i to token r"},
+      {"key": "A", "formula": "A_ri = β_r Γ_ri k_r·k_i", "role": "key", "says": "what token r reads of token i's write"},
+      {"key": "inverse", "formula": "(I + A)⁻¹, in blocks", "role": "value", "says": "the solve, for every right-hand side at once"},
+      {"key": "UT", "formula": "T = (I + A)⁻¹ B", "role": "value", "says": "the UT transform, all that goes to memory beside ĉ"},
+      {"key": "delta", "formula": "Eᵀ = (Vᵀ − S Kᵀ D_γ) Tᵀ", "role": "error", "says": "the corrections of the chunk"},
+      {"key": "output", "formula": "Oᵀ = S Qᵀ D_γ + Eᵀ (Γ ⊙ QKᵀ)ᵀ", "role": "query", "says": "the outputs of the chunk"},
+      {"key": "state", "formula": "S′ = γ_C S + (Eᵀ D_→) K", "role": "state", "says": "the state that the next chunk receives"},
+      {"key": "slices", "formula": "rows of S never meet", "role": "state", "says": "a program may own some of them"},
+    ],
+    lines: [
+      {"file": "ut_transform.py", "line": 93, "text": "start, end = chunk_bounds(cu_seqlens_ptr, tl.program_id(0), N, T, C, PACKED)", "eq": "slot", "says": "Which tokens are mine? The program's number is a slot; a slot has one chunk, or none."},
+      {"file": "ut_transform.py", "line": 94, "text": "left = tl.minimum(end - start, C).to(tl.int32)", "eq": "padding", "says": "How many tokens the chunk really has: the last one of a sequence may be short."},
+      {"file": "ut_transform.py", "line": 99, "text": "k_ptr += (start * H + h) * K", "eq": "address", "says": "Moves the pointer to the chunk's first token and to our key head; rows are H K apart."},
+      {"file": "ut_transform.py", "line": 101, "text": "same = overlap(k_ptr, first, first, 16, H * K, left, K, BK, PRECISION)", "eq": "A", "says": "Products of keys inside each block of 16 tokens. No decay yet: value heads share them."},
+      {"file": "ut_transform.py", "line": 104, "text": "pairs = overlap(k_ptr, first + 16, first, 16, H * K, left, K, BK, PRECISION)", "eq": "A", "says": "Products of the second block of each pair with the first. Above the diagonal: nothing."},
+      {"file": "ut_transform.py", "line": 107, "text": "halves = overlap(k_ptr, first + 32, first, 32, H * K, left, K, BK, PRECISION)", "eq": "A", "says": "Products of tokens 33 to 64 with tokens 1 to 32, as one block of 32 by 32."},
+      {"file": "ut_transform.py", "line": 115, "text": "beta = tl.load(beta_ptr + at, mask=valid, other=0.0).to(tl.float32)", "eq": "padding", "says": "Write strengths in float32; a missing token gets 0, so its row and column of T are 0."},
+      {"file": "ut_transform.py", "line": 118, "text": "g_log2 = tl.load(g_ptr + at, mask=valid, other=0.0).to(c.dtype) * LOG2_E", "eq": "c", "says": "Natural logs become base 2, because the GPU has an instruction for powers of two."},
+      {"file": "ut_transform.py", "line": 119, "text": "c = tl.cumsum(tl.where(g_log2 < RESET, RESET, g_log2))", "eq": "c", "says": "The running sum. A decay below 2^-160 counts as 2^-160, so ĉ stays finite through resets."},
+      {"file": "ut_transform.py", "line": 121, "text": "tl.store(c_ptr + at + t, c, mask=valid)", "eq": "c", "says": "The first of two results: one number a token. Kernel 2 reads it."},
+      {"file": "ut_transform.py", "line": 125, "text": "stretch = (c_16[:, None, :] - c_16[:, :, None]).to(tl.float32)", "eq": "Gamma", "says": "The log-decay between two tokens of a block, as a difference; rows and columns swapped."},
+      {"file": "ut_transform.py", "line": 126, "text": "Gamma = tl.exp2(tl.where(r < i, stretch, float(\"-inf\")))", "eq": "Gamma", "says": "The mask goes into the exponent: 2^-inf is 0, and nothing overflows before it is hidden."},
+      {"file": "ut_transform.py", "line": 127, "text": "T_inv = solve_rows(beta_16[:, None, :] * Gamma * same, 16)", "eq": "inverse", "says": "All blocks of 16 at once, row by row: 15 steps in a row, on numbers in registers."},
+      {"file": "ut_transform.py", "line": 131, "text": "A21 = beta_late[:, :, None] * decay(c_late, c_early) * pairs", "eq": "A", "says": "What the late block of a pair reads of the early one; strictly below, so no mask."},
+      {"file": "ut_transform.py", "line": 132, "text": "T_inv = join_pairs(T_inv, A21, C // 32, 16, PRECISION)", "eq": "inverse", "says": "Two blocks of 16 become one of 32: −T₂₂ A₂₁ T₁₁ goes below the diagonal."},
+      {"file": "ut_transform.py", "line": 136, "text": "A21 = beta_late[:, :, None] * decay(c_late, c_early) * halves", "eq": "A", "says": "The same for the two halves of the chunk."},
+      {"file": "ut_transform.py", "line": 137, "text": "T_inv = join_pairs(T_inv, A21, 1, 32, PRECISION)", "eq": "inverse", "says": "Two blocks of 32 become the whole chunk: 19 dependent steps in all, in place of 63."},
+      {"file": "ut_transform.py", "line": 141, "text": "UT *= beta[None, :]", "eq": "UT", "says": "Columns times β: now it can be applied to values and reads that know nothing of β."},
+      {"file": "ut_transform.py", "line": 143, "text": "tl.store(UT_at, UT.to(UT_ptr.dtype.element_ty), mask=valid[:, None])", "eq": "UT", "says": "The second result: C numbers a token. Rows of missing tokens are not written."},
+      {"file": "chunk_scan.py", "line": 46, "text": "k = load_tile(k_ptr, H * K, left, K, C, BK, FULL and K == BK)", "eq": "padding", "says": "The chunk's keys, tokens as rows; beyond the last token and dimension zeros."},
+      {"file": "chunk_scan.py", "line": 54, "text": "gamma = tl.exp2(c.to(tl.float32))[None, :]", "eq": "c", "says": "The decay from the state before the chunk to each token, laid out as a row."},
+      {"file": "chunk_scan.py", "line": 55, "text": "to_end = tl.exp2((c_C - c).to(tl.float32))[None, :]", "eq": "state", "says": "The decay from each token to the end of the chunk: the last row of Γ."},
+      {"file": "chunk_scan.py", "line": 56, "text": "stretch = (c[None, :] - c[:, None]).to(tl.float32)", "eq": "Gamma", "says": "The log-decay between any two tokens, transposed: columns are the later tokens."},
+      {"file": "chunk_scan.py", "line": 57, "text": "Gamma = tl.exp2(tl.where(i <= r, stretch, float(\"-inf\")))", "eq": "Gamma", "says": "This time with its diagonal: a token sees its own write."},
+      {"file": "chunk_scan.py", "line": 58, "text": "scores = (scale * Gamma * tl.dot(k, tl.trans(q), input_precision=PRECISION)).to(dtype)", "eq": "output", "says": "Scores, transposed. They need no state, so they can be computed while the state waits."},
+      {"file": "chunk_scan.py", "line": 61, "text": "S_in = S.to(dtype)", "eq": "delta", "says": "A 16-bit copy of the state for the tensor cores; the float32 state stays as it is."},
+      {"file": "chunk_scan.py", "line": 62, "text": "read = gamma * tl.dot(S_in, tl.trans(k), input_precision=PRECISION)", "eq": "delta", "says": "All keys read the old state at once; S stands on the left, where registers may feed it."},
+      {"file": "chunk_scan.py", "line": 63, "text": "residual = (tl.trans(v).to(tl.float32) - read).to(UT.dtype)", "eq": "delta", "says": "Value less read: the correction each token would make if it were alone in the chunk."},
+      {"file": "chunk_scan.py", "line": 64, "text": "delta = tl.dot(residual, tl.trans(UT), input_precision=PRECISION)", "eq": "delta", "says": "One product does the whole solve. The residual, just computed, is the left operand."},
+      {"file": "chunk_scan.py", "line": 67, "text": "o = scale * gamma * tl.dot(S_in, tl.trans(q), input_precision=PRECISION)", "eq": "output", "says": "What the queries find in the old state."},
+      {"file": "chunk_scan.py", "line": 68, "text": "o = tl.dot(delta.to(dtype), scores, acc=o, input_precision=PRECISION)", "eq": "output", "says": "What they find of the chunk's own writes is added; delta is again on the left."},
+      {"file": "chunk_scan.py", "line": 73, "text": "tl.store(o_ptr + r * (HV * V) + dim, o.to(dtype), mask=(dim < V_left) & (r < left))", "eq": "padding", "says": "Outputs of tokens that do not exist are not written: they are the next sequence's place."},
+      {"file": "chunk_scan.py", "line": 76, "text": "S = S * tl.exp2(c_C.to(tl.float32))", "eq": "state", "says": "The old state fades over the whole chunk, in float32."},
+      {"file": "chunk_scan.py", "line": 77, "text": "return tl.dot((to_end * delta).to(dtype), k, acc=S, input_precision=PRECISION)", "eq": "state", "says": "All writes at once, added to it. The decay lies on delta, which is in registers already."},
+      {"file": "chunk_scan.py", "line": 95, "text": "first_v = (tl.program_id(0) % slices) * BV", "eq": "slices", "says": "Which rows of the state this program owns."},
+      {"file": "chunk_scan.py", "line": 110, "text": "at = begin + j * C", "eq": "slot", "says": "Chunk after chunk: here the order matters, so this is a loop and not a grid."},
+    ],
+    files: [
+      {"file": "ut_transform.py", "lines": [[0, 81], [0, 0], [4, 78], [4, 88], [4, 85], [0, 0], [0, 96], [0, 94], [0, 64], [0, 0], [0, 89], [0, 3], [0, 0], [0, 13], [0, 28], [0, 0], [0, 43], [0, 0], [0, 41], [0, 79], [0, 28], [0, 59], [0, 23], [0, 0], [0, 0], [0, 11], [0, 27], [4, 96], [4, 73], [0, 0], [0, 0], [0, 11], [0, 97], [12, 38], [4, 95], [4, 32], [4, 54], [4, 38], [8, 52], [8, 70], [8, 72], [8, 40], [8, 75], [4, 15], [0, 0], [0, 0], [0, 11], [0, 48], [4, 93], [4, 64], [0, 0], [0, 0], [0, 11], [0, 46], [4, 91], [0, 0], [4, 91], [4, 3], [4, 34], [4, 34], [4, 49], [4, 21], [8, 57], [8, 47], [8, 58], [4, 12], [0, 0], [0, 0], [0, 11], [0, 86], [4, 83], [0, 0], [4, 54], [4, 3], [4, 78], [4, 90], [4, 96], [4, 74], [0, 0], [0, 0], [0, 64], [0, 24], [4, 10], [4, 54], [4, 62], [4, 39], [4, 8], [4, 34], [4, 51], [4, 89], [0, 15], [4, 20], [4, 76], [4, 46], [4, 13], [8, 6], [0, 0], [4, 54], [4, 28], [4, 34], [4, 70], [4, 11], [8, 34], [8, 76], [4, 11], [8, 23], [8, 77], [0, 0], [4, 19], [4, 16], [4, 35], [4, 35], [4, 44], [8, 35], [8, 67], [8, 42], [8, 9], [12, 72], [12, 54], [8, 23], [8, 39], [0, 0], [8, 65], [8, 77], [8, 62], [8, 56], [8, 58], [8, 11], [12, 40], [12, 40], [12, 60], [12, 54], [8, 11], [12, 34], [12, 34], [12, 61], [12, 48], [0, 0], [8, 30], [8, 10], [12, 19], [8, 53], [8, 68]]},
+      {"file": "chunk_scan.py", "lines": [[0, 93], [0, 0], [4, 88], [4, 89], [4, 88], [0, 0], [0, 96], [0, 100], [0, 93], [0, 0], [0, 44], [0, 3], [0, 0], [0, 13], [0, 28], [0, 0], [0, 35], [0, 0], [0, 0], [0, 11], [0, 82], [14, 34], [4, 81], [4, 31], [4, 34], [4, 9], [8, 33], [4, 5], [8, 75], [4, 8], [0, 0], [0, 0], [0, 11], [0, 19], [4, 66], [4, 68], [4, 52], [4, 44], [0, 15], [4, 70], [4, 23], [4, 30], [4, 44], [4, 28], [4, 28], [4, 61], [4, 58], [4, 46], [4, 76], [4, 31], [4, 61], [0, 0], [4, 82], [4, 42], [4, 51], [4, 50], [4, 57], [4, 86], [0, 0], [4, 20], [4, 18], [4, 67], [4, 59], [4, 65], [0, 0], [4, 21], [4, 72], [4, 69], [4, 31], [4, 11], [8, 49], [4, 5], [8, 83], [0, 0], [4, 72], [4, 35], [4, 78], [0, 0], [0, 0], [0, 45], [0, 22], [4, 10], [4, 83], [4, 19], [4, 85], [4, 20], [4, 37], [4, 8], [4, 52], [4, 7], [4, 89], [0, 15], [4, 41], [4, 34], [4, 42], [4, 15], [4, 19], [4, 68], [0, 0], [4, 43], [4, 33], [4, 63], [4, 35], [4, 34], [4, 9], [8, 71], [0, 0], [4, 25], [4, 46], [8, 18], [8, 19], [12, 54], [12, 62], [12, 69], [12, 63], [8, 14], [4, 21], [4, 12], [8, 19], [12, 54], [12, 62], [12, 69], [12, 44], [12, 41], [8, 14], [4, 44]]},
+    ],
+    // forward, from the source: end
+  }, backward: {
+    // backward, from the source: begin
+    equations: [
+      {"key": "state", "formula": "S′ = γ_C S + Eᵀ D_→ K", "role": "state", "says": "the chunks' states, computed again"},
+      {"key": "delta", "formula": "E = L B (V − D_γ K Sᵀ)", "role": "error", "says": "the corrections, computed again, twice"},
+      {"key": "Gamma", "formula": "Γ_ri = 2^(ĉ_r − ĉ_i)", "role": "decay", "says": "the decay from token i to token r"},
+      {"key": "order", "formula": "dS = dS′ Fᵀ + …, last chunk first", "role": "quiet", "says": "a state's gradient waits for later chunks"},
+      {"key": "solve", "formula": "Z = Lᵀ (Pᵀ dO + D_→ K dS′ᵀ)", "role": "value", "says": "back through the solve"},
+      {"key": "dstate", "formula": "dS = γ_C dS′ + (D_γ dO)ᵀ Q − …", "role": "state", "says": "the gradient of the state before the chunk"},
+      {"key": "dv", "formula": "dV = B Z", "role": "value", "says": "the values' gradient, in the place of Z"},
+      {"key": "pairs", "formula": "X = Γ ⊙ dO Eᵀ,  N = −B tril(Γ ⊙ Z Eᵀ)", "role": "key", "says": "one number a pair of tokens"},
+      {"key": "dq", "formula": "dQ = D_γ dO S + X K", "role": "query", "says": "the queries' gradient"},
+      {"key": "dk", "formula": "dK = … + Xᵀ Q + (N + Nᵀ) K", "role": "key", "says": "both roles of a key in one product"},
+      {"key": "dbeta", "formula": "dβ: row sums of Z ⊙ R − Y ⊙ K Kᵀ", "role": "error", "says": "the strengths' gradient, no division"},
+      {"key": "dg", "formula": "dg: all that crosses a token", "role": "decay", "says": "the decays' gradient, nothing cancels"},
+      {"key": "group", "formula": "dq, dk: value heads add up", "role": "quiet", "says": "one program, one order, no atomics"},
+    ],
+    lines: [
+      {"file": "chunk_states.py", "line": 38, "text": "read = gamma * tl.dot(S.to(dtype), tl.trans(k), input_precision=PRECISION)", "eq": "delta", "says": "What the keys read of the state; as in the forward kernel, on its side."},
+      {"file": "chunk_states.py", "line": 39, "text": "residual = beta * (tl.trans(v).to(tl.float32) - read)", "eq": "delta", "says": "Here beta is applied by hand: the inverse in memory is without it."},
+      {"file": "chunk_states.py", "line": 40, "text": "E = tl.dot(residual.to(T_inv.dtype), tl.trans(T_inv), input_precision=PRECISION)", "eq": "delta", "says": "One product does the solve. E stays in registers; kernel 3 computes it again."},
+      {"file": "chunk_states.py", "line": 43, "text": "S = S * tl.exp2(c_C.to(tl.float32))", "eq": "state", "says": "The old state fades over the whole chunk, in float32."},
+      {"file": "chunk_states.py", "line": 44, "text": "return tl.dot((to_end * E).to(dtype), k, acc=S, input_precision=PRECISION)", "eq": "state", "says": "All writes of the chunk are added to it."},
+      {"file": "chunk_states.py", "line": 79, "text": "for j in tl.range(0, chunks - 1, num_stages=STAGES):", "eq": "state", "says": "One chunk less than there are: what the last makes of its state, the forward pass returned."},
+      {"file": "state_gradients.py", "line": 43, "text": "stretch = (c[:, None] - c[None, :]).to(tl.float32)", "eq": "Gamma", "says": "The log-decay between any two tokens of the chunk; rows are the later ones."},
+      {"file": "state_gradients.py", "line": 44, "text": "Gamma = tl.exp2(tl.where(i <= r, stretch, float(\"-inf\")))", "eq": "Gamma", "says": "The mask goes into the exponent."},
+      {"file": "state_gradients.py", "line": 45, "text": "scores = (scale * Gamma * tl.dot(q, tl.trans(k), input_precision=PRECISION)).to(dtype)", "eq": "solve", "says": "P, the scores once more: 2 C² d FLOPs, cheaper than C numbers a token from memory."},
+      {"file": "state_gradients.py", "line": 48, "text": "dE = to_end * tl.dot(dS.to(dtype), tl.trans(k), input_precision=PRECISION)", "eq": "solve", "says": "What the next state asks of the corrections; dS′ stands on the left, in registers."},
+      {"file": "state_gradients.py", "line": 49, "text": "dE = tl.dot(do, scores, acc=dE, input_precision=PRECISION)", "eq": "solve", "says": "What the outputs ask is added."},
+      {"file": "state_gradients.py", "line": 50, "text": "Z = tl.dot(dE.to(dtype), T_inv.to(dtype), input_precision=PRECISION)", "eq": "solve", "says": "The transposed solve as one product; L in the gradients' type, which has their range."},
+      {"file": "state_gradients.py", "line": 53, "text": "tl.store(Z_ptr + i * (HV * V) + dim, Z.to(dtype))", "eq": "solve", "says": "Z goes to memory, to the place where dV will be."},
+      {"file": "state_gradients.py", "line": 58, "text": "dS = dS * tl.exp2(c_C.to(tl.float32))", "eq": "dstate", "says": "The gradient fades over the chunk, as the state does."},
+      {"file": "state_gradients.py", "line": 59, "text": "dS = tl.dot((scale * gamma * do).to(dtype), q, acc=dS, input_precision=PRECISION)", "eq": "dstate", "says": "What the chunk's outputs ask of the state."},
+      {"file": "state_gradients.py", "line": 60, "text": "return tl.dot((-gamma * beta * Z).to(dtype), k, acc=dS, input_precision=PRECISION)", "eq": "dstate", "says": "Less what the chunk's keys, which read the state, overwrite."},
+      {"file": "state_gradients.py", "line": 97, "text": "at = begin + (chunks - 1) * C", "eq": "order", "says": "It begins with the last chunk, which may be short."},
+      {"file": "state_gradients.py", "line": 110, "text": "at = begin + (full - 1 - j) * C", "eq": "order", "says": "Then whole chunks, from the end to the front."},
+      {"file": "state_gradients.py", "line": 119, "text": "tl.store(dS_first_ptr + S_at, dS, mask=S_valid)", "eq": "order", "says": "What is left after the first chunk is the gradient of the initial state."},
+      {"file": "chunk_gradients.py", "line": 77, "text": "dq = tl.zeros((C, BK), tl.float32)", "eq": "group", "says": "Two sums, in registers, for the key head ..."},
+      {"file": "chunk_gradients.py", "line": 80, "text": "for hv in range(h * group, (h + 1) * group):", "eq": "group", "says": "... and its value heads one after the other: one order, so the same bits each time."},
+      {"file": "chunk_gradients.py", "line": 106, "text": "dv = beta * Z.to(tl.float32)", "eq": "dv", "says": "Rows of Z times beta."},
+      {"file": "chunk_gradients.py", "line": 109, "text": "tl.store(Z_ptr + v_at, dv.to(dtype), mask=valid)", "eq": "dv", "says": "It overwrites Z: no second tensor, and no second launch on the same data."},
+      {"file": "chunk_gradients.py", "line": 111, "text": "read = gamma * tl.dot(k, tl.trans(S), input_precision=PRECISION)", "eq": "delta", "says": "What the keys read, once more; here tokens are rows."},
+      {"file": "chunk_gradients.py", "line": 112, "text": "R = v.to(tl.float32) - read", "eq": "delta", "says": "Values less what was read."},
+      {"file": "chunk_gradients.py", "line": 113, "text": "dbeta += row_sums(Z.to(tl.float32) * R)", "eq": "dbeta", "says": "The first part of dβ, slice by slice of the values."},
+      {"file": "chunk_gradients.py", "line": 114, "text": "k_reads -= row_sums(dv * read)", "eq": "dg", "says": "What comes from the old state by way of the keys."},
+      {"file": "chunk_gradients.py", "line": 115, "text": "old += tl.sum(S.to(tl.float32) * dS.to(tl.float32))", "eq": "dg", "says": "What goes from the old state to the next."},
+      {"file": "chunk_gradients.py", "line": 116, "text": "E = tl.dot(T_inv, (beta * R).to(T_inv.dtype), input_precision=PRECISION)", "eq": "delta", "says": "The corrections for the second time: storing them would cost d_v numbers a token."},
+      {"file": "chunk_gradients.py", "line": 119, "text": "dO_E = tl.dot(do, E_T, acc=dO_E, input_precision=PRECISION)", "eq": "pairs", "says": "dO Eᵀ, summed over slices of the values."},
+      {"file": "chunk_gradients.py", "line": 120, "text": "Z_E = tl.dot(Z, E_T, acc=Z_E, input_precision=PRECISION)", "eq": "pairs", "says": "Z Eᵀ: all that is needed of the solve's matrix."},
+      {"file": "chunk_gradients.py", "line": 121, "text": "dq = tl.dot((scale * gamma * do).to(dtype), S, acc=dq, input_precision=PRECISION)", "eq": "dq", "says": "What the queries find in the old state."},
+      {"file": "chunk_gradients.py", "line": 122, "text": "dk = tl.dot((-gamma * dv).to(dtype), S, acc=dk, input_precision=PRECISION)", "eq": "dk", "says": "The key as a reader of the old state."},
+      {"file": "chunk_gradients.py", "line": 123, "text": "dk = tl.dot((to_end * E).to(dtype), dS, acc=dk, input_precision=PRECISION)", "eq": "dk", "says": "The key as an address in the next state."},
+      {"file": "chunk_gradients.py", "line": 124, "text": "q_reads += row_sums(q.to(tl.float32) * dq)", "eq": "dg", "says": "What this head added to dQ, times q: its reads of the old state. No product of its own."},
+      {"file": "chunk_gradients.py", "line": 125, "text": "k_is_read += row_sums(k.to(tl.float32) * dk) - k_reads", "eq": "dg", "says": "The same of dK: what its tokens leave to the next state."},
+      {"file": "chunk_gradients.py", "line": 128, "text": "Gamma = tl.exp2(tl.where((i <= r) & (r < left), stretch, float(\"-inf\")))", "eq": "Gamma", "says": "Short chunks are masked as well."},
+      {"file": "chunk_gradients.py", "line": 129, "text": "X = scale * Gamma * dO_E", "eq": "pairs", "says": "With its diagonal: a query sees its own token."},
+      {"file": "chunk_gradients.py", "line": 130, "text": "Y = tl.where(i < r, Gamma * Z_E, 0.0)", "eq": "pairs", "says": "Without: a key does not. N is −B Y."},
+      {"file": "chunk_gradients.py", "line": 132, "text": "tl.store(dbeta_ptr + number, dbeta - row_sums(Y * overlap), mask=t < left)", "eq": "dbeta", "says": "What earlier tokens had written, by row sums: no product with E."},
+      {"file": "chunk_gradients.py", "line": 135, "text": "J = X * tl.dot(q, tl.trans(k), input_precision=PRECISION) + Y * overlap", "eq": "dg", "says": "All that token r gets from token i, in one matrix."},
+      {"file": "chunk_gradients.py", "line": 137, "text": "dg = crossings(J, q_reads + k_reads, k_is_read, old, C)", "eq": "dg", "says": "The rectangles of eq-grad-crossing."},
+      {"file": "chunk_gradients.py", "line": 141, "text": "dq = tl.dot(X.to(dtype), k, acc=dq, input_precision=PRECISION)", "eq": "dq", "says": "What they find of the chunk's own writes."},
+      {"file": "chunk_gradients.py", "line": 142, "text": "dk = tl.dot(tl.trans(X.to(dtype)), q, acc=dk, input_precision=PRECISION)", "eq": "dk", "says": "What queries ask of the keys they read."},
+      {"file": "chunk_gradients.py", "line": 143, "text": "dk = tl.dot((Y + tl.trans(Y)).to(dtype), k, acc=dk, input_precision=PRECISION)", "eq": "dk", "says": "Y holds N by now: reader and address in one product."},
+      {"file": "chunk_gradients.py", "line": 148, "text": "tl.store(dq_ptr + at, dq.to(dtype), mask=valid)", "eq": "group", "says": "Written once, when all heads have been added."},
+    ],
+    files: [
+      {"file": "chunk_states.py", "lines": [[0, 83], [0, 0], [4, 88], [4, 88], [0, 0], [0, 81], [0, 0], [0, 44], [0, 3], [0, 0], [0, 13], [0, 28], [0, 0], [0, 33], [0, 47], [0, 0], [0, 0], [0, 11], [0, 15], [4, 54], [4, 68], [4, 52], [4, 44], [0, 15], [4, 48], [4, 30], [4, 61], [4, 71], [4, 48], [4, 19], [4, 83], [4, 48], [4, 31], [4, 42], [4, 51], [0, 0], [4, 20], [4, 74], [4, 53], [4, 80], [0, 0], [4, 68], [4, 35], [4, 74], [0, 0], [0, 0], [0, 45], [0, 24], [4, 40], [4, 78], [4, 7], [4, 78], [4, 26], [4, 37], [4, 8], [4, 52], [4, 7], [4, 89], [0, 15], [4, 41], [4, 36], [4, 36], [4, 42], [4, 19], [4, 58], [4, 41], [0, 0], [4, 43], [4, 33], [4, 35], [4, 34], [4, 9], [8, 71], [8, 71], [0, 0], [4, 40], [4, 28], [4, 32], [4, 52], [8, 80], [8, 24], [8, 18], [8, 15], [12, 66], [12, 80], [12, 56], [8, 14], [4, 83], [8, 80]]},
+      {"file": "state_gradients.py", "lines": [[0, 84], [0, 0], [4, 83], [4, 83], [4, 83], [0, 0], [0, 95], [0, 98], [0, 34], [0, 0], [0, 36], [0, 3], [0, 0], [0, 13], [0, 28], [0, 0], [0, 33], [0, 47], [0, 0], [0, 0], [0, 11], [0, 22], [4, 77], [4, 68], [4, 52], [4, 44], [0, 15], [4, 81], [4, 30], [4, 44], [4, 28], [4, 28], [4, 61], [4, 61], [4, 70], [4, 48], [4, 19], [4, 83], [4, 48], [4, 31], [4, 42], [4, 51], [4, 50], [4, 57], [4, 86], [0, 0], [4, 85], [4, 74], [4, 58], [4, 68], [4, 31], [4, 11], [8, 49], [4, 5], [8, 83], [0, 0], [4, 15], [4, 37], [4, 81], [4, 82], [0, 0], [0, 0], [0, 45], [0, 27], [4, 65], [4, 92], [4, 15], [4, 19], [4, 85], [4, 20], [4, 37], [4, 8], [4, 52], [4, 7], [4, 90], [0, 15], [4, 41], [4, 36], [4, 36], [4, 42], [4, 19], [4, 58], [4, 41], [0, 0], [4, 43], [4, 33], [4, 63], [4, 35], [4, 35], [4, 10], [8, 74], [8, 75], [0, 0], [4, 32], [4, 52], [4, 28], [4, 29], [4, 16], [8, 25], [8, 83], [8, 23], [12, 55], [12, 88], [12, 68], [12, 44], [12, 41], [8, 14], [4, 25], [4, 46], [8, 31], [8, 25], [8, 83], [8, 23], [12, 55], [12, 88], [12, 68], [12, 63], [8, 14], [4, 47]]},
+      {"file": "chunk_gradients.py", "lines": [[0, 71], [0, 0], [4, 88], [4, 63], [4, 83], [4, 81], [7, 63], [4, 82], [4, 86], [0, 0], [0, 93], [0, 84], [0, 96], [0, 26], [0, 0], [0, 36], [0, 3], [0, 0], [0, 13], [0, 28], [0, 0], [0, 33], [0, 61], [0, 0], [0, 0], [0, 11], [0, 16], [4, 24], [0, 0], [0, 0], [0, 11], [0, 45], [4, 87], [0, 0], [4, 93], [4, 3], [4, 28], [4, 28], [4, 53], [4, 70], [4, 65], [0, 0], [0, 0], [0, 50], [0, 27], [4, 66], [4, 84], [4, 50], [4, 19], [4, 88], [4, 8], [4, 52], [4, 80], [4, 88], [0, 15], [4, 20], [4, 29], [4, 9], [8, 20], [8, 58], [8, 26], [8, 49], [8, 25], [4, 5], [8, 36], [8, 76], [4, 46], [4, 13], [8, 6], [0, 0], [4, 30], [4, 19], [4, 29], [4, 26], [4, 57], [4, 57], [4, 34], [4, 34], [0, 0], [4, 44], [8, 30], [8, 83], [8, 38], [8, 55], [8, 38], [8, 42], [8, 51], [8, 60], [0, 0], [8, 35], [8, 34], [8, 34], [8, 42], [8, 36], [8, 44], [8, 9], [8, 30], [8, 34], [8, 48], [12, 20], [12, 75], [12, 77], [12, 75], [12, 76], [12, 78], [12, 28], [12, 66], [12, 57], [12, 48], [0, 0], [12, 64], [12, 27], [12, 39], [12, 30], [12, 51], [12, 72], [0, 0], [12, 27], [12, 59], [12, 56], [12, 81], [12, 74], [12, 74], [8, 42], [8, 54], [0, 0], [8, 50], [8, 72], [8, 24], [8, 37], [8, 59], [8, 74], [8, 13], [8, 9], [12, 71], [12, 34], [12, 55], [12, 44], [0, 0], [8, 59], [8, 62], [8, 72], [8, 78], [0, 0], [4, 31], [4, 29], [4, 30], [4, 47], [4, 47]]},
+    ],
+    // backward, from the source: end
+  } };
+  const { equations, lines, files } = sources[host.dataset.kernels || "forward"];
   const state = { line: null, eq: null };
-  const step = 2.62, left = 12, rows = [30, 92];
-  const drawing = GDN.canvas(host, 400, 136, "Every line of the two kernels");
+  const left = 12, rows = files.map((_, row) => 30 + 62 * row);
+  const step = 376 / Math.max(...files.map(({ lines: shapes }) => shapes.length));
+  const drawing = GDN.canvas(host, 400, 12 + 62 * files.length, "Every line of the kernels");
   const roleOf = Object.fromEntries(equations.map(({ key, role }) => [key, role]));
   const colour = (key) => `var(--gdn-${roleOf[key]})`;
 
@@ -184,7 +261,7 @@ GDN.figure("equation-lines", (host) => {
   };
 
   GDN.drag(drawing, marker, "line of the kernels", ([x, y]) => {
-    const row = y > 74 ? files[1].file : files[0].file;
+    const row = files[Math.max(0, Math.min(files.length - 1, Math.floor((y - 12) / 62)))].file;
     const distance = (entry) => Math.abs(entry.x - x) + (entry.file === row ? 0 : 1000);
     choose(lines.reduce((best, entry, n) =>
       (distance(entry) < distance(lines[best]) ? n : best), 0), true);

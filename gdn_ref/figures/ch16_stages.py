@@ -1,0 +1,132 @@
+"""The backward kernels, each run on its own in Triton's interpreter, and what they ask of memory.
+
+Set TRITON_INTERPRET=1 before this module is imported. Tensors are of one head, `[T, ...]`, and
+chunks have `C` tokens; every output is NaN where a kernel does not write.
+"""
+
+import math
+from unittest.mock import patch
+
+import torch
+import triton
+import triton.language as tl
+
+from ..kernels import backward, forward
+from ..kernels.chunk_gradients import chunk_gradients_kernel, crossings
+from ..kernels.chunk_states import chunk_states_kernel
+from ..kernels.state_gradients import state_gradients_kernel
+from ..kernels.ut_transform import ut_transform_kernel
+from .ch14_interpreted import counting, half_inputs
+
+EXACT = {"PACKED": False, "PRECISION": "tf32x3"}
+
+
+def inverses(k, g, beta, C):
+    """`c` and `T_inv`, the inverse without the write strengths."""
+    T, K = k.shape
+    c, T_inv = _nan(1, T, dtype=torch.float64), _nan(1, T, C)
+    ut_transform_kernel[triton.cdiv(T, C), 1](
+        _float(k), _float(g), _float(beta), c, T_inv, None, 1, T, T, 1, 1,
+        K=K, C=C, BK=_tile(K), HAS_G=True, SCALED=False, **EXACT,
+    )  # fmt: skip
+    return c[0], T_inv[0]
+
+
+def chunk_states(S, k, v, beta, c, T_inv, C, BV=16):
+    """`[N, V, K]`, the state that each chunk receives."""
+    (T, K), V = k.shape, v.shape[1]
+    states = _nan(triton.cdiv(T, C), V, K)
+    chunk_states_kernel[(triton.cdiv(V, BV),)](
+        _float(k), _float(v), _float(beta), c, T_inv, _float(S), states, None, T, T, 1, 1, K, V,
+        S_v=K, S_k=1, C=C, BK=_tile(K), BV=BV, HAS_S=True, STAGES=1, **EXACT,
+    )  # fmt: skip
+    return states
+
+
+def state_gradients(q, k, do, beta, c, T_inv, dS_last, C, BV=16):
+    """`Z`, the gradient of the state that each chunk hands on, and that of the first state."""
+    (T, K), V = k.shape, do.shape[1]
+    Z, dstates, dS_first = _nan(T, V), _nan(triton.cdiv(T, C), V, K), _nan(V, K)
+    state_gradients_kernel[(triton.cdiv(V, BV),)](
+        _float(q), _float(k), _float(do), _float(beta), c, T_inv, _float(dS_last), Z, dstates,
+        dS_first, None, 1.0, T, T, 1, 1, K, V,
+        S_v=K, S_k=1, C=C, BK=_tile(K), BV=BV, HAS_DS=True, STAGES=1, **EXACT,
+    )  # fmt: skip
+    return Z, dstates, dS_first
+
+
+def chunk_gradients(q, k, v, beta, c, T_inv, do, Z, states, dstates, C, BV=16):
+    """`dq, dk, dv, dg, dbeta`; afterwards `Z` holds dv, as in the package."""
+    (T, K), V = k.shape, v.shape[1]
+    dq, dk, dg, dbeta = _nan(T, K), _nan(T, K), _nan(T), _nan(T)
+    chunk_gradients_kernel[triton.cdiv(T, C), 1](
+        _float(q), _float(k), _float(v), _float(beta), c, T_inv, _float(do), Z, states, dstates,
+        dq, dk, dg, dbeta, None, 1.0, 1, T, T, 1, 1, K, V,
+        C=C, BK=_tile(K), BV=BV, HAS_G=True, SHORT=False, **EXACT,
+    )  # fmt: skip
+    return dq, dk, Z, dg, dbeta
+
+
+@triton.jit
+def _crossings_kernel(J_ptr, a_ptr, b_ptr, out_ptr, old, C: tl.constexpr):
+    t = tl.arange(0, C)
+    J = tl.load(J_ptr + t[:, None] * C + t[None, :])
+    tl.store(out_ptr + t, crossings(J, tl.load(a_ptr + t), tl.load(b_ptr + t), old, C))
+
+
+def crossings_of(J, a, b, old):
+    """dg by the function of kernel 3, from J, what is read of the old state, and what is left."""
+    out = _nan(len(J))
+    _crossings_kernel[(1,)](_float(J), _float(a), _float(b), out, float(old), len(J))
+    return out
+
+
+def launched(B, T, H, HV, D, dtype=torch.bfloat16, chunk_size=64):
+    """Of each launch of a backward pass: kernel, programs, bytes of each tensor. Nothing runs."""
+    found = []
+
+    def note(kernel, grid, arguments, constants, *rest, **options):
+        names = kernel.arg_names
+        tensors = zip(names, arguments, strict=False)
+        found.append((
+            kernel.fn.__name__, math.prod(grid),
+            {name.removesuffix("_ptr"): x.nbytes for name, x in tensors
+             if isinstance(x, torch.Tensor)},
+        ))  # fmt: skip
+
+    with torch.device("meta"), patch.object(backward, "launch", note), _without_pointers():
+        q, k = (torch.empty(B, T, H, D, dtype=dtype) for _ in range(2))
+        v, do = (torch.empty(B, T, HV, D, dtype=dtype) for _ in range(2))
+        g, beta, S, dS = (
+            *(torch.empty(B, T, HV) for _ in range(2)),
+            *(torch.empty(B, HV, D, D) for _ in range(2)),
+        )
+        with patch.object(forward, "launch", note):
+            backward.chunk_backward(q, k, v, g, beta, 1.0, S, None, chunk_size, do, dS)
+    return found
+
+
+def count(T=64, H=1, HV=2, K=16, V=16, chunk_size=16):
+    """Run the backward pass of one sequence, float16 with states, and count as chapter 14 does."""
+    tokens, normal, S = half_inputs(T, H, HV, K, V)
+    do, dS = normal(1, T, HV, V).half(), normal(1, HV, V, K)
+    with counting(backward) as counts:
+        backward.chunk_backward(*tokens, 1.0, S, None, chunk_size, do, dS)
+    return counts
+
+
+def _without_pointers():
+    """Tensors without data have no address; every one counts as aligned."""
+    return patch.object(backward, "kinds", lambda *arguments: ())
+
+
+def _float(x):
+    return x.float().contiguous()
+
+
+def _nan(*shape, dtype=torch.float32):
+    return torch.full(shape, math.nan, dtype=dtype)
+
+
+def _tile(K):
+    return max(16, triton.next_power_of_2(K))

@@ -1,0 +1,254 @@
+"""Checks of chapter 16: what the backward kernels rearrange, line by line."""
+
+from fractions import Fraction
+
+import numpy as np
+from sympy import DiagMatrix, MatrixSymbol, symbols
+
+from .. import affine, backward, wy
+from ..chunking import decay
+from . import modular
+from .data import hard_inputs, relative_error
+from .registry import verifies
+from .symbols import d_k, d_v
+
+C = symbols("C", integer=True, positive=True)
+Q, K, dO, dE, Z = (
+    MatrixSymbol(name, C, width)
+    for name, width in zip(("Q", "K", "dO", "dE", "Z"), (d_k, d_k, d_v, d_v, d_v), strict=True)
+)
+T, P, N = (MatrixSymbol(name, C, C) for name in "TPN")
+B, D, TO_END = (DiagMatrix(MatrixSymbol(name, C, 1)) for name in ("beta", "gamma", "to_end"))
+dS_next = MatrixSymbol("dS_next", d_v, d_k)
+gamma_C = symbols("gamma_C")
+
+
+@verifies(
+    "eq-inverse-without-beta",
+    method="algebra",
+    covers="every C and d_v",
+    mutants={
+        "beta on the left": {"UT": B * T},
+        "the inverse not transposed": {"Z": T * dE},
+        "the forward's matrix taken for Z": {"Z": (T * B).T * dE},
+    },
+)
+def one_inverse_gives_z_and_dv(UT=T * B, Z=T.T * dE):
+    """What the UT transform would give is diag(beta) Z: dV, in which Z is hidden."""
+    return UT.T * dE - B * Z
+
+
+@verifies(
+    "eq-transposed-gradients",
+    method="algebra",
+    covers="every C, d_k and d_v",
+    mutants={
+        "scores transposed": {"scores": P.T},
+        "the inverse transposed": {"right": T.T},
+        "no decay on what K reads": {"read": dS_next * K.T},
+    },
+)
+def z_on_its_side(scores=P, right=T, read=dS_next * K.T * TO_END):
+    """Z, transposed, against the kernel's row of products; P stands for the decayed scores."""
+    return (T.T * (P.T * dO + TO_END * K * dS_next.T)).T - (dO.T * scores + read) * right
+
+
+@verifies(
+    "eq-transposed-gradients",
+    method="algebra",
+    covers="every C, d_k and d_v",
+    mutants={
+        "beta left out": {"written": Z.T * D},
+        "dO not decayed": {"asked": dO.T},
+    },
+)
+def state_on_its_side(written=Z.T * D * B, asked=dO.T * D):
+    """The state's gradient, with its fresh factors on the left."""
+    right = gamma_C * dS_next + (D * dO).T * Q - (B * D * Z).T * K
+    return right - (gamma_C * dS_next + asked * Q - written * K)
+
+
+@verifies(
+    "eq-reverse-map",
+    method="float64",
+    covers="three chunks of 16 tokens, d_k = 12, d_v = 7",
+    mutants={
+        "the map not transposed": {"turn": lambda F: F},
+        "the chunks in their forward order": {"order": lambda maps: maps},
+    },
+)
+def gradients_go_through_the_same_maps(turn=lambda F: F.T, order=lambda maps: maps[::-1]):
+    """What the last state's gradient becomes, against the chunks' own maps, transposed."""
+    q, k, v, g, beta, S_0 = hard_inputs(T=48)
+    _, _, dO, _, _, dS = hard_inputs(T=48, seed=1)
+    parts = [slice(n, n + 16) for n in range(0, 48, 16)]
+    maps = [affine.chunk_map(k[p], v[p], g[p], beta[p])[0] for p in parts]
+    with_dS, without = (
+        backward.gradients(q, k, v, g, beta, S_0, dO, x, 16)[-1] for x in (dS, 0 * dS)
+    )
+    carried = dS
+    for F in order(maps):
+        carried = carried @ turn(F)
+    return relative_error(with_dS - without, carried)
+
+
+@verifies(
+    "eq-symmetric-keys",
+    method="algebra",
+    covers="every C and d_k",
+    mutants={"N once": {"both": N}, "N twice": {"both": 2 * N}, "one sign": {"both": N - N.T}},
+)
+def one_product_for_both_roles(both=N + N.T):
+    """What keys get as readers and as addresses, in one product."""
+    return N * K + N.T * K - both * K
+
+
+def small(size=5, keys=3, values=2, seed=0):
+    """Random elements modulo p: q, k, dO, Z, E, S, dS', and weights beta, gamma and Gamma."""
+    rng = np.random.default_rng(seed)
+
+    def draw(*shape):
+        return modular.random(rng, *shape)
+
+    Gamma = draw(size, size)
+    lower = modular.Mod(np.tril(Gamma.residues))
+    tall = [draw(size, width) for width in (keys, keys, values, values, values)]
+    return *tall, draw(values, keys), draw(values, keys), draw(size, 1), draw(size, 1), lower
+
+
+def sums(x):
+    """Row sums, as a product."""
+    return x @ modular.Mod(np.ones((x.shape[1], 1), dtype=np.uint64))
+
+
+def strict(x):
+    return modular.Mod(np.tril(x.residues, -1))
+
+
+@verifies(
+    "eq-strength-row-sums",
+    method="modular",
+    covers="C = 5, d_k = 3, d_v = 2",
+    mutants={
+        "the diagonal kept": {"lower": lambda x: modular.Mod(np.tril(x.residues))},
+        "columns in place of rows": {"turn": lambda x: x.T},
+    },
+)
+def what_was_written_by_row_sums(lower=strict, turn=lambda x: x):
+    """<z_r, row r of tril(Gamma . K K^T, -1) E> from two matrices that are there already."""
+    _, k, _, Z, E, *_, Gamma = small()
+    written = strict(Gamma * (k @ k.T)) @ E
+    Y = lower(Gamma * (Z @ E.T))
+    return (sums(Z * written) != sums(turn(Y * (k @ k.T)))).astype(int)
+
+
+@verifies(
+    "eq-reads-by-products",
+    method="modular",
+    covers="C = 5, d_k = 3, d_v = 2, a second head that adds to the first",
+    mutants={
+        "without the difference": {"before": 0},
+        "beta forgotten": {"beta_too": False},
+    },
+)
+def reads_are_seen_in_the_gradients(before=1, beta_too=True):
+    """a_s and b_i of eq-grad-crossing, off dQ and dK before and after a head adds to them."""
+    q, k, dO, Z, E, S_0, dS, beta, gamma, _ = small()
+    dq, dk, *_ = small(seed=1)  # what the head before has left
+    dv = beta * Z if beta_too else Z
+    dq_next, dk_reads = dq + (gamma * dO) @ S_0, -((gamma * dv) @ S_0)
+    dk_next = dk + dk_reads + (gamma * E) @ dS
+    a = sums(q * dq_next) - sums(q * dq) * before + sums(k * dk_reads)
+    b = sums(k * dk_next) - sums(k * dk) * before - sums(k * dk_reads)
+    right_a = sums(gamma * dO * (q @ S_0.T)) - sums(gamma * (beta * Z) * (k @ S_0.T))
+    right_b = sums(gamma * E * (k @ dS.T))
+    return [(a != right_a).astype(int), (b != right_b).astype(int)]
+
+
+def crossings_by_products(J, a, b, old, turn=lambda x: x):
+    """dg as the Hopper kernel finds it: a product with a triangle of ones, masked column sums."""
+    r = np.arange(len(J))
+    before = (r[:, None] < r).astype(float)  # [i, r]: is token i before token r?
+    rows = turn(J) @ before + a[:, None]
+    return np.where(r[:, None] >= r, rows, b[:, None]).sum(axis=0) + old
+
+
+@verifies(
+    "eq-crossing-triangle",
+    method="polynomial",
+    covers="C = 6, every entry a symbol",
+    mutants={
+        "the token itself before itself": {"early": lambda i, r: i <= r},
+        "only later tokens": {"late": lambda s, r: s > r},
+        "the next state left out": {"next_": 0},
+    },
+)
+def rectangles_by_a_triangle(early=lambda i, r: i < r, late=lambda s, r: s >= r, next_=1, n=6):
+    """J times a triangle of ones, then masked column sums, against the sum over what crosses."""
+    J = np.array(symbols(f"J:{n}:{n}")).reshape(n, n)
+    a, b, old = np.array(symbols(f"a:{n}")), np.array(symbols(f"b:{n}")), symbols("old")
+    t = range(n)
+    triangle = np.array([[int(early(i, r)) for r in t] for i in t])
+    rows = J @ triangle + a[:, None]
+    residuals = []
+    for r in t:
+        found = sum(rows[s, r] for s in t if late(s, r)) + next_ * (b @ triangle)[r] + old
+        right = sum(J[s, i] for s in t for i in t if s >= r > i)
+        right += sum(a[r:]) + sum(b[:r]) + old
+        residuals.append((found - right).expand())
+    return residuals
+
+
+@verifies(
+    "eq-crossing-triangle",
+    method="float64",
+    covers="64 tokens by the kernel's lines, against backward.gradients",
+    mutants={"J turned round": {"turn": lambda J: J.T}},
+)
+def the_kernel_uses_it(turn=lambda J: J):
+    q, k, v, g, beta, S_0 = hard_inputs(T=64)
+    _, _, dO, _, _, dS = hard_inputs(T=64, seed=1)
+    gamma, Gamma = decay(g)
+    gamma, B = gamma[:, None], beta[:, None]
+    A = wy.interaction(k, beta, Gamma)
+    E = wy.solve(A, B * (v - gamma * (k @ S_0.T)))
+    to_end = Gamma[-1][:, None]
+    Z = wy.solve_transposed(A, (Gamma * (q @ k.T)).T @ dO + to_end * (k @ dS.T))
+    J = Gamma * (dO @ E.T) * (q @ k.T) - np.tril(B * Gamma * (Z @ E.T), -1) * (k @ k.T)
+    a = (gamma * (q * (dO @ S_0) - B * (k * (Z @ S_0)))).sum(-1)
+    b = (to_end * k * (E @ dS)).sum(-1)
+    found = crossings_by_products(J, a, b, gamma[-1, 0] * (S_0 * dS).sum(), turn)
+    return relative_error(found, backward.chunk(S_0, q, k, v, g, beta, dO, dS)[4])
+
+
+def to_bits(x, bits):
+    """The fraction `x` rounded to so many significant bits, to nearest."""
+    if x == 0:
+        return x
+    scale = Fraction(1)
+    while abs(x) * scale >= 2**bits:
+        scale /= 2
+    while abs(x) * scale < 2 ** (bits - 1):
+        scale *= 2
+    return round(x * scale) / scale
+
+
+@verifies(
+    "eq-two-halves",
+    method="algebra",
+    covers="400 random numbers of 24 bits, as bfloat16 has 8, in exact fractions",
+    mutants={
+        "one half only": {"low_bits": 0},
+        "halves of 7 bits": {"bits": 7, "low_bits": 7},
+    },
+)
+def two_halves_keep_sixteen_bits(bits=8, low_bits=8):
+    """How many are off by more than 2^-16 of themselves."""
+    rng = np.random.default_rng(0)
+    wrong = 0
+    for mantissa in rng.integers(2**23, 2**24, 400).tolist():
+        x = Fraction(mantissa, 2**20)
+        high = to_bits(x, bits)
+        low = to_bits(x - high, low_bits) if low_bits else 0
+        wrong += abs(x - high - low) > x / 2**16
+    return wrong

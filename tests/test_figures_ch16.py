@@ -1,0 +1,202 @@
+"""The figures of chapter 16: drawn, right, and one with the kernels' source."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+pytest.importorskip("triton")
+
+from gdn_ref import backward  # noqa: E402
+from gdn_ref.figures import ch16, ch16_lines, ch16_model, equation_lines  # noqa: E402
+from gdn_ref.figures import ch16_stages as stages  # noqa: E402
+from gdn_ref.figures.ch14_model import shape  # noqa: E402
+from gdn_ref.figures.ch15_source import lines_of  # noqa: E402
+from gdn_ref.figures.ch15_widget import equation_lines_widget  # noqa: E402
+from gdn_ref.proofs.data import hard_inputs, relative_error  # noqa: E402
+
+CHAPTER = Path(__file__).parents[1] / "chapters" / "16_backward_kernel.ipynb"
+STATIC = {
+    "four_launches": 4,
+    "bytes_of_kernels": 1,
+    "groups_of_warps": 1,
+    "small_gradients": 1,
+    "bytes_and_times": 1,
+    "waterfall": 2,
+    "memory_and_time": 3,
+}
+SHAPES = ("B4 T4096 H16/32 D128", "B8 T4096 H8 D64", "B1 T32768 H2/8 D128")
+
+
+def prose():
+    cells = json.loads(CHAPTER.read_text())["cells"]
+    return "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_each_figure_is_drawn(name):
+    fig = getattr(ch16, name)()
+    assert isinstance(fig, Figure)
+    assert len(fig.axes) == STATIC[name]
+    assert all(axes.has_data() or axes.patches for axes in fig.axes)
+
+
+class TestEquationLines:
+    def test_the_figure_holds_the_kernels_as_they_are(self):
+        """If this fails: `python -m gdn_ref.figures.ch16_lines`."""
+        source = ch16_lines.BACKWARD
+        assert source.block().search(equation_lines.FIGURE.read_text())[0] == source.script()
+
+    def test_every_equation_has_lines_and_no_line_two(self):
+        lines = ch16_lines.BACKWARD.lit_lines()
+        assert {entry["eq"] for entry in lines} == set(ch16_lines.EQUATIONS)
+        places = [(entry["file"], entry["line"]) for entry in lines]
+        assert len(set(places)) == len(places) == len(ch16_lines.LINES)
+
+    def test_each_line_is_found_by_words_that_no_other_line_has(self):
+        for file, words, *_ in ch16_lines.LINES:
+            assert sum(words in line for line in lines_of(file)) == 1, (file, words)
+
+    def test_the_widget_follows_its_menus(self):
+        menus, words, source = equation_lines_widget(ch16_lines.BACKWARD).children
+        equation, line = menus.children
+        before = source.value
+        equation.value = "dbeta"
+        assert source.value != before
+        assert "2 lines" in words.value
+        line.value = 0
+        assert equation.value == "delta"
+
+
+class TestStages:
+    pytestmark = pytest.mark.interpreter
+
+    def problem(self, T=50):
+        tokens = [torch.from_numpy(x) for x in hard_inputs(T, 20, 24)]
+        _, _, dO, _, _, dS = (torch.from_numpy(x) for x in hard_inputs(T, 20, 24, seed=1))
+        return *tokens, dO, dS
+
+    def run(self, C=32, runs=1):
+        q, k, v, g, beta, S, dO, dS = self.problem()
+        c, T_inv = stages.inverses(k, g, beta, C)
+        H = stages.chunk_states(S, k, v, beta, c, T_inv, C)
+        Z, dH, dS_first = stages.state_gradients(q, k, dO, beta, c, T_inv, dS, C)
+        for _ in range(runs):
+            found = stages.chunk_gradients(q, k, v, beta, c, T_inv, dO, Z, H, dH, C)
+        return (*found, dS_first), backward.gradients(q, k, v, g, beta, S, dO, dS, C)
+
+    @pytest.mark.parametrize("C", [16, 32])
+    def test_they_say_what_the_reference_says(self, C):
+        for found, right in zip(*self.run(C), strict=True):
+            assert relative_error(found, right) < 1e-6
+
+    def test_kernel_3_must_not_run_twice(self):
+        errors = [relative_error(x, y) for x, y in zip(*self.run(runs=2), strict=True)]
+        assert all(error < 1e-6 for error in (errors[0], errors[5]))  # dq, dS
+        assert all(error > 0.1 for error in errors[1:5])
+
+    def test_crossings(self):
+        J, a, b = (torch.from_numpy(x) for x in hard_inputs(16, 16, 16)[:3])
+        a, b = a[:, 0], b[:, 0]
+        right = [J[r:, :r].sum() + a[r:].sum() + b[:r].sum() + 3 for r in range(16)]
+        assert relative_error(stages.crossings_of(J, a, b, 3), torch.stack(right)) < 1e-6
+
+
+class TestModel:
+    @pytest.mark.parametrize("name", SHAPES)
+    def test_the_bytes_are_those_of_the_launches(self, name):
+        x = shape(name)
+        launches = stages.launched(len(x.lengths), x.lengths[0], x.H_k, x.H_v, x.d_k)
+        for (kernel, _, sizes), moved in zip(
+            launches, ch16_model.kernel_bytes(x).values(), strict=True
+        ):
+            in_place = sizes["Z"] if kernel == "chunk_gradients_kernel" else 0
+            assert sum(sizes.values()) + in_place == moved
+
+    @pytest.mark.parametrize("name", SHAPES)
+    def test_memory_is_what_the_launches_hand_on(self, name):
+        x = shape(name)
+        launches = stages.launched(len(x.lengths), x.lengths[0], x.H_k, x.H_v, x.d_k)
+        _, _, last = launches[-1]
+        handed = sum(last[n] for n in ("c", "T", "states", "dstates"))
+        assert handed == sum(ch16_model.memory(x).values())
+        assert launches[-1][1] == ch16_model.plan(x)["programs"]
+
+    def test_plans(self):
+        x = shape(ch16_model.TRAINING)
+        full, kept = ch16_model.plan(x), ch16_model.plan(x, keep=True)
+        assert full["moved"] == sum(ch16_model.kernel_bytes(x).values())
+        assert sum(full["work"].values()) == sum(ch16_model.memory(x).values())
+        assert full["kept"] == 0 < ch16_model.kept_inputs(x) < kept["kept"]
+        parts = ch16_model.plan(x, segment=8)
+        state = ch16_model.memory(x)["states"] // 64
+        assert parts["work"]["states"] + parts["work"]["gradients"] == (64 // 8 + 2 * 8 - 1) * state
+        assert parts["moved"] > full["moved"] > kept["moved"]
+
+    def test_the_bars_are_the_formulas(self):
+        x = shape("B1 T1048576 H64/128 D128")  # long, so that the first and last states vanish
+        parts = ch16.parts_of_bytes()
+        token_heads = x.tokens * x.H_v
+        for name, moved in ch16_model.kernel_bytes(x).items():
+            assert sum(parts[name].values()) == pytest.approx(moved / token_heads, rel=1e-3)
+        assert sum(parts["floor"].values()) == pytest.approx(
+            ch16_model.floor_bytes(x) / token_heads, rel=1e-3
+        )
+
+    def test_typed_numbers(self):
+        x = shape(ch16_model.TRAINING)
+        moved, text = ch16_model.kernel_bytes(x), prose()
+        times = float(re.search(r"moves (\d\.\d) times the bytes", text)[1])
+        assert times == round(sum(moved.values()) / ch16_model.floor_bytes(x), 1)
+        intensity = int(re.search(r"That is (\d+) FLOPs a byte", text)[1])
+        assert intensity == round(sum(ch16_model.kernel_flops(x).values()) / sum(moved.values()))
+        saved = int(re.search(r"states would save (\d+) % of the bytes", text)[1])
+        kept = ch16_model.plan(x, keep=True)["moved"]
+        assert saved == round(100 * (1 - kept / sum(moved.values())))
+
+    def test_the_widget_follows_its_sliders(self):
+        picture, *sliders = ch16.memory_and_time_widget().children
+        for slider in sliders:
+            before = picture.value
+            options = getattr(slider, "options", (True, 7))
+            slider.value = next(value for value in options if value != slider.value)
+            assert picture.value != before, slider.description
+
+
+class TestRecords:
+    def test_bars_are_as_long_as_the_record_says(self):
+        panels = zip(ch16.waterfall().axes, ("state_gradients", "chunk_gradients"), strict=True)
+        for axes, kernel in panels:
+            times = [us for _, us in ch16_model.history(kernel)]
+            np.testing.assert_allclose([bar.get_width() for bar in axes.patches], times)
+
+    def test_the_last_step_is_the_kernel(self):
+        for kernel in ("state_gradients", "chunk_gradients"):
+            assert ch16_model.history(kernel)[-1][1] == ch16_model.times()[kernel]
+
+    def test_no_kernel_is_faster_than_its_bytes(self):
+        for name in SHAPES[:2]:
+            assert all(us > by for by, _, us in ch16_model.limits(name).values())
+
+    def test_no_measured_time_is_typed(self):
+        record = ch16_model.backward_record()
+        times = {f"{row['us']:g}" for row in (*record["kernels"], *record["steps"])}
+        times |= {f"{row['eager_us']:g}" for row in record["peers"]["rows"]}
+        typed = set(re.findall(r"\d+(?:\.\d+)?", prose().replace(",", "")))
+        assert not {time for time in times if float(time) > 100} & typed
+
+
+def test_float16_is_better_until_gradients_are_small():
+    large, small = ({t: ch16_model.error_of_dv(x, t) for t in ch16_model.TYPES} for x in (1, 1e-6))
+    assert 6 < large["bfloat16"] / large["float16"] < 10  # three bits
+    assert small["float16"] > 10 * small["bfloat16"]
+    x = np.random.default_rng(0).normal(size=100)
+    np.testing.assert_array_equal(ch16_model.rounded(x, *ch16_model.TYPES["float16"]),
+                                  x.astype(np.float16))  # fmt: skip
+    tiny = x * 2.0**-18
+    np.testing.assert_array_equal(ch16_model.rounded(tiny, *ch16_model.TYPES["float16"]),
+                                  tiny.astype(np.float16))  # fmt: skip
