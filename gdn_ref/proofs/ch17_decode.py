@@ -1,0 +1,203 @@
+"""Chapter 17: a sequence that goes on, the bytes of its next tokens, two programs on a slot."""
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+import sympy as sp
+
+from .ch14_kernels import Memory, heads, shared
+from .ch17_packed import part
+from .counting import multiplications
+from .modular import join
+from .registry import verifies
+from .token_forms import chunkwise, modular_tokens, recurrence
+
+
+@cache
+def conversation():
+    """48 tokens modulo p in chunks of 8, and both results of one pass over them."""
+    tokens = modular_tokens(C=8, d_k=10, d_v=6, number_of_chunks=6)
+    O, _, S = chunkwise(tokens)
+    return tokens, O, S
+
+
+@verifies(
+    "eq-prefill-decode",
+    method="modular",
+    covers="48 tokens in chunks of 8, prompts of 1, 16, 29 and 47",
+    mutants={
+        "from an empty memory": {"handed": lambda S, x: S * 0},
+        "the state before the prompt": {"handed": lambda S, x: x.S},
+        "without the prompt's last token": {
+            "handed": lambda S, x: (
+                recurrence(part(x, 0, len(x.alpha) - 1, x.S))[2] if len(x.alpha) > 1 else x.S
+            )
+        },
+        "the last token of the prompt again": {"again": 1},
+    },
+)
+def prefill_then_decode(handed=lambda S, x: S, again=0):
+    """A prompt by chunks, the other tokens one by one, against one pass over all."""
+    tokens, O, S = conversation()
+    residuals = []
+    for prompt in (1, 16, 29, 47):
+        first = part(tokens, 0, prompt, tokens.S)
+        O_first, _, S_first = chunkwise(first)
+        rest = part(tokens, prompt - again, 48, handed(S_first, first))
+        O_rest, _, S_last = recurrence(rest)
+        O_all = join([O_first, O_rest[again:]], np.concatenate)
+        residuals += [(O_all - O).residues, (S_last - S).residues]
+    return residuals
+
+
+def decode(q, k, v, g, beta, S):
+    """The tokens of one sequence, one by one: each key head's row is read once."""
+    group, outputs = len(v) // len(k), []
+    q, k = shared(q, group), shared(k, group)
+    for t in range(v.shape[1]):
+        S = np.exp(g[:, t])[:, None, None] * S
+        read = (S @ k[:, t, :, None])[..., 0]
+        delta = beta[:, t, None] * (v[:, t] - read)
+        S = S + delta[:, :, None] * k[:, t, None, :]
+        outputs.append((S @ q[:, t, :, None])[..., 0])
+    return {"o": np.stack(outputs, axis=1), "S_last": S}
+
+
+class Pool(Memory):
+    """A memory whose states have `b_S` bytes a number."""
+
+    def __init__(self, b, b_S, **arrays):
+        super().__init__(b, **arrays)
+        self.b_S = b_S
+
+    def bytes(self, name, array):
+        return array.size * self.b_S if name in ("S", "S_last") else super().bytes(name, array)
+
+
+def counted(N, n, H_k, H_v, d_k, d_v, b, b_S, copies=1):
+    """Bytes that a call for n tokens of N sequences moves; `copies` of each query and key."""
+    arrays = heads(T=n, H_k=H_k, H_v=H_v, d_k=d_k, d_v=d_v)
+    arrays |= {name: shared(arrays[name], copies) for name in ("q", "k")}
+    memory = Pool(b, b_S, **arrays)
+    for _ in range(N):
+        memory.run(decode)
+    return sum(memory.moved.values())
+
+
+def call_bytes(N, n, H_k, H_v, d_k, d_v, b, b_S, moves=2, small=8):
+    """The claim: states in and out, and what each token brings and takes (eq-decode-bytes)."""
+    token = 2 * b * (H_k * d_k + H_v * d_v) + small * H_v
+    return N * (moves * b_S * H_v * d_k * d_v + n * token)
+
+
+SIZES = [(*x, d_k, d_v, 2, b_S) for x in product((1, 3), (1, 4), (2,), (2, 6))
+         for d_k, d_v in ((3, 5), (4, 2)) for b_S in (2, 4)]  # fmt: skip
+COUNTED = "counted, 1 and 3 sequences, 1 and 4 tokens, 2 and 6 value heads"
+
+
+@verifies(
+    "eq-decode-bytes",
+    method="polynomial",
+    covers=COUNTED,
+    mutants={
+        "the state is only read": {"claim": lambda *x: call_bytes(*x, moves=1)},
+        "the state for every token": {
+            "claim": lambda N, n, *x: n * call_bytes(N, 1, *x) + (n == 1) * N
+        },
+        "a query and key for each value head": {
+            "claim": lambda N, n, H_k, H_v, *x: call_bytes(N, n, H_v, H_v, *x)
+        },
+        "no gates": {"claim": lambda *x: call_bytes(*x, small=0)},
+    },
+)
+def a_call_is_counted(claim=call_bytes):
+    """What the call moves, against the formula."""
+    return [counted(*x) - claim(*x) for x in SIZES]
+
+
+@verifies(
+    "eq-grouped-bytes",
+    method="polynomial",
+    covers=COUNTED,
+    mutants={
+        "keys alone": {"claim": lambda N, n, H_k, H_v, d_k, b: N * n * b * (H_v - H_k) * d_k},
+        "all of them": {"claim": lambda N, n, H_k, H_v, d_k, b: 2 * N * n * b * H_v * d_k},
+        "once a call": {"claim": lambda N, n, H_k, H_v, d_k, b: 2 * N * b * (H_v - H_k) * d_k},
+    },
+)
+def sharing_is_counted(
+    claim=lambda N, n, H_k, H_v, d_k, b: 2 * N * n * b * (H_v - H_k) * d_k,
+):
+    """Bytes with a copy of each query and key for every value head, minus those without."""
+    residuals = []
+    for x in SIZES:
+        N, n, H_k, H_v, d_k, _, b, _ = x
+        saved = counted(*x, copies=H_v // H_k) - counted(*x)
+        residuals.append(saved - claim(N, n, H_k, H_v, d_k, b))
+    return residuals
+
+
+n, r, b, b_S, d_k, d_v = sp.symbols("n r b b_S d_k d_v", positive=True)
+TOKEN = 2 * b * (d_k / r + d_v) + 8
+INTENSITY = 8 * n * d_k * d_v / (2 * b_S * d_k * d_v + n * TOKEN)
+
+
+def token_flops(d_k, d_v):
+    """The products of one token and value head, on numbers that count; beta is left out."""
+
+    def step(S, k, v, q, alpha):
+        S = S * alpha[0]
+        delta = v - S @ k
+        return (S + delta[:, None] * k[None, :]) @ q
+
+    return 2 * multiplications(step, (d_v, d_k), (d_k,), (d_v,), (d_k,), (1,))
+
+
+@verifies(
+    "eq-decode-intensity",
+    method="algebra",
+    covers="every size; the FLOPs counted for three",
+    mutants={
+        "without the decay": {"claim": INTENSITY * sp.Rational(6, 8)},
+        "the state is only read": {
+            "claim": 8 * n * d_k * d_v / (b_S * d_k * d_v + n * TOKEN),
+        },
+        "below 2 n / b_S": {"roof": 2 * n / b_S},
+        "the roof of one token": {"roof": 4 / b_S},
+    },
+)
+def flops_over_bytes(claim=INTENSITY, roof=4 * n / b_S):
+    """Counted FLOPs over counted bytes; and what the roof is more by, which is positive."""
+    residuals = []
+    for heads_k, group, width_k, width_v in ((2, 1, 3, 5), (2, 3, 4, 2), (1, 2, 4, 4)):
+        heads_v = heads_k * group
+        moved = counted(1, 4, heads_k, heads_v, width_k, width_v, 2, 4)
+        flops = 4 * heads_v * token_flops(width_k, width_v)
+        values = {n: 4, r: group, b: 2, b_S: 4, d_k: width_k, d_v: width_v}
+        residuals.append(sp.Rational(flops, moved) - claim.subs(values))
+    # the two meet where a token brings nothing but its FLOPs
+    alone = INTENSITY.subs(TOKEN, 0)
+    return [*residuals, sp.simplify(alone - roof)]
+
+
+S, F1, F2, G1, G2 = sp.symbols("S F_1 F_2 G_1 G_2", commutative=False)
+
+
+@verifies(
+    "eq-slot-race",
+    method="algebra",
+    covers="every size, any two sets of tokens",
+    mutants={
+        "the first's change as it was": {"claim": (S * F1 + G1) - S},
+        "the first's write alone": {"claim": G1 * F2},
+        "as if the first had won": {"winner": S * F1 + G1},
+    },
+)
+def the_first_is_lost(
+    claim=((S * F1 + G1) - S) * F2,
+    winner=S * F2 + G2,
+):
+    """One after the other, minus what is left if both read first."""
+    both = (S * F1 + G1) * F2 + G2
+    return sp.expand(both - winner - claim)

@@ -1,0 +1,174 @@
+"""Chapter 17: sequences in one row. What padding wastes, who gets a chunk, what a boundary does."""
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from itertools import accumulate, pairwise, product
+
+import numpy as np
+from sympy import Rational, ceiling, floor, symbols
+
+from . import modular
+from .modular import join
+from .registry import verifies
+from .token_forms import decay_mask, modular_tokens, recurrence, rows, solve, strict
+
+LENGTHS = (9, 1, 14)  # of the packed sequences
+
+
+@verifies(
+    "eq-padding-share",
+    method="algebra",
+    covers="rows counted, all batches of three sequences of 1 to 5 tokens",
+    mutants={
+        "the shortest for the mean": {
+            "claim": lambda lengths: 1 - Fraction(min(lengths), max(lengths))
+        },
+        "of the packed row, not of the padded batch": {
+            "claim": lambda lengths: Fraction(len(lengths) * max(lengths), sum(lengths)) - 1
+        },
+        "a sequence too many": {
+            "claim": lambda lengths: 1 - Fraction(sum(lengths), (len(lengths) + 1) * max(lengths))
+        },
+    },
+)
+def padding_is_counted(
+    claim=lambda lengths: 1 - Fraction(sum(lengths), len(lengths) * max(lengths)),
+):
+    """Rows of a padded batch that hold no token, as a share of all."""
+    wrong = 0
+    for lengths in product(range(1, 6), repeat=3):
+        batch = np.arange(max(lengths)) < np.array(lengths)[:, None]  # True: a token
+        wrong += Fraction(int((~batch).sum()), batch.size) != claim(lengths)
+    return wrong
+
+
+@verifies(
+    "eq-packed-slots",
+    method="algebra",
+    covers="three sequences of every length, for C = 1, 2, 3 and 4",
+    mutants={
+        "a program a chunk of the row": {"programs": lambda T, N, C: ceiling(T / C)},
+        "none for the last sequence": {"programs": lambda T, N, C: floor(T / C) + N - 1},
+        "one to spare for all": {"most": 1},
+    },
+)
+def programs_suffice(programs=lambda T, N, C: floor(T / C) + N, most=3):
+    """How many remainders of three lengths break a bound; the multiples of C are symbols."""
+    whole = symbols("m:3", integer=True, nonnegative=True)
+    wrong = 0
+    for C in (1, 2, 3, 4):
+        for rest in product(range(C), repeat=3):
+            T = sum(C * m + l for m, l in zip(whole, rest, strict=True))
+            chunks = sum(m + ceiling(Rational(l, C)) for m, l in zip(whole, rest, strict=True))
+            idle = (programs(T.expand(), 3, C).expand() - chunks).expand()
+            wrong += not (idle.is_Integer and 0 <= idle <= most)
+    return wrong
+
+
+@cache
+def packed(lengths=LENGTHS):
+    """A row of sequences modulo p, where each begins and ends, and the state each begins with."""
+    row = modular_tokens(C=sum(lengths), d_k=8, d_v=6, number_of_chunks=1)
+    rng = np.random.default_rng(17)
+    bounds = list(pairwise(accumulate(lengths, initial=0)))
+    return row, bounds, [modular.random(rng, 6, 8) for _ in lengths]
+
+
+def part(row, begin, end, S):
+    """The tokens from `begin` to `end` of a row as a sequence that starts from `S`."""
+    cut = {name: getattr(row, name)[begin:end] for name in ("Q", "K", "V", "alpha", "beta")}
+    return replace(row, S=S, **cut)
+
+
+def same_sequence(bounds):
+    """`[T, T]`: 1 where two tokens are of one sequence."""
+    owner = np.concatenate([np.full(end - begin, n) for n, (begin, end) in enumerate(bounds)])
+    return (owner[:, None] == owner).astype(np.int64)
+
+
+def gammas(alpha, bounds):
+    """Decay from the state before each token's own sequence to the token."""
+    parts = []
+    for begin, end in bounds:
+        Gamma = decay_mask(alpha[begin:end])
+        parts.append(Gamma[:, 0] * alpha[begin : begin + 1])
+    return join(parts, np.concatenate)
+
+
+def one_chunk(bounds, mask, mask_A, gamma_bounds, owners):
+    """Outputs of the whole row as one chunk; `owners[n]` is whose state sequence n reads."""
+    row, _, states = packed()
+    Gamma = decay_mask(row.alpha)
+    gamma = gammas(row.alpha, gamma_bounds)
+
+    def read(X):
+        return join(
+            [X[b:e] @ states[n].T for n, (b, e) in zip(owners, bounds, strict=True)],
+            np.concatenate,
+        )
+
+    A = strict(rows(row.beta, Gamma * mask_A * (row.K @ row.K.T)))
+    E = solve(A, rows(row.beta, row.V - rows(gamma, read(row.K))))
+    return rows(gamma, read(row.Q)) + (Gamma * mask * (row.Q @ row.K.T)) @ E
+
+
+ROW, BOUNDS, STATES = packed()
+TOGETHER = same_sequence(BOUNDS)
+LATE = same_sequence([(0, 10), (10, 11), (11, 24)])
+EVERYONE = np.ones_like(TOGETHER)
+
+
+@verifies(
+    "eq-packed-mask",
+    method="modular",
+    covers="sequences of 9, 1 and 14 tokens, each with a state",
+    mutants={
+        "no boundaries": {"mask": EVERYONE, "mask_A": EVERYONE},
+        "scores cut, interaction not": {"mask_A": EVERYONE},
+        "interaction cut, scores not": {"mask": EVERYONE},
+        "a boundary one token late": {"mask": LATE, "mask_A": LATE},
+        "the decay runs on": {"gamma_bounds": [(0, 24)]},
+        "all read the first state": {"owners": (0, 0, 0)},
+    },
+)
+def one_chunk_of_many_sequences(
+    mask=TOGETHER, mask_A=TOGETHER, gamma_bounds=tuple(BOUNDS), owners=(0, 1, 2)
+):
+    """The row as one chunk with a mask of blocks, against each sequence by itself."""
+    O = one_chunk(BOUNDS, mask, mask_A, gamma_bounds, owners)
+    alone = [recurrence(part(ROW, *bound, S))[0] for bound, S in zip(BOUNDS, STATES, strict=True)]
+    return (O - join(alone, np.concatenate)).residues
+
+
+def transitions(x, t, order=1, write=True):
+    """`F_1 ... F_t` of the first tokens (eq-gdn-transition)."""
+    eye = np.eye(x.K.shape[1], dtype=np.int64)
+    F = modular.Mod(eye.astype(np.uint64))
+    for i in list(range(t))[::order]:
+        k = x.K[i : i + 1]
+        now = (eye - k.T @ k * x.beta[i]) if write else F * 0 + eye
+        F = F @ now * x.alpha[i]
+    return F
+
+
+@verifies(
+    "eq-packed-leak",
+    method="modular",
+    covers="1 and 13 tokens into a sequence, after one of 9, d_k = 8, d_v = 6",
+    mutants={
+        "faded only": {"F": lambda x, t: transitions(x, t, write=False)},
+        "the transitions in reverse": {"F": lambda x, t: transitions(x, t, order=-1)},
+        "one token more": {"F": lambda x, t: transitions(x, t + 1)},
+        "all of the other's state": {"start": 0},
+    },
+)
+def a_missing_boundary_leaks(F=transitions, start=1):
+    """The state without the boundary minus the state with it, after some tokens."""
+    residuals = []
+    before = recurrence(part(ROW, 0, 9, STATES[0]))[2]
+    for t in (1, 13):
+        x = part(ROW, 9, 9 + t, STATES[1])
+        leak = recurrence(replace(x, S=before))[2] - recurrence(x)[2]
+        residuals.append((leak - (before - STATES[1] * start) @ F(part(ROW, 9, 24, 0), t)).residues)
+    return residuals
