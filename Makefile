@@ -2,9 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
+BROWSER := .venv/browser
 
 .DEFAULT_GOAL := help
-.PHONY: help env book proofs test lab serve lint format test-gpu bench clean
+.PHONY: help env book pdf proofs test lab serve zip links lint format test-gpu bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,9 +17,18 @@ $(STAMP): requirements.txt pyproject.toml
 	$(BIN)/pip install -r requirements.txt -e .
 	@touch $@
 
-book: proofs ## the executed book, in _build/html; fails if a cell, a proof or a link does
+$(BROWSER)/fetched: book/lite/fetch.py book/lite/wheels.txt | $(STAMP)
+	rm -rf $(BROWSER)
+	$(BIN)/python book/lite/fetch.py $(BROWSER)
+	@touch $@
+
+book: proofs $(BROWSER)/fetched ## the executed book, in _build/html; fails if a cell, a proof or a link does
 	rm -rf _build/html
 	$(BIN)/jupyter-book build . -W --keep-going -n --all
+	$(BIN)/python book/lite/build.py $(BROWSER) _build/html/lite
+
+pdf: env ## the built book as one PDF, _build/gdn-book.pdf; `make book` first, needs Chromium
+	PYTHONPATH=book/_ext $(BIN)/python -m gdn_book.pdf
 
 proofs: env ## every machine check of the equations, its mutants included
 	$(BIN)/python -m gdn_ref.proofs --json _build/proofs.json
@@ -32,15 +42,21 @@ lab: env ## the chapters as notebooks, in JupyterLab
 serve: env ## the built book, on http://localhost:8000
 	$(BIN)/python -m http.server --directory _build/html 8000
 
+zip: env ## the built book as _build/gated-deltanet.zip, to open from its files
+	$(BIN)/python book/site/zip.py _build/html _build/gated-deltanet.zip
+
+links: env ## ask for every external address of book/_data/external_links.txt, over the network
+	$(BIN)/python book/site/links.py check
+
 lint: env ## ruff, and no outputs in the notebooks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/nbstripout --verify --keep-id chapters/*.ipynb
+	$(BIN)/nbstripout --verify --keep-id chapters/*.ipynb book/*.ipynb
 
 format: env ## let ruff mend what it can, and strip the notebooks
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/nbstripout --keep-id chapters/*.ipynb
+	$(BIN)/nbstripout --keep-id chapters/*.ipynb book/*.ipynb
 
 test-gpu: env ## the kernels' tests on a CUDA device
 	$(BIN)/pytest -m gpu
@@ -48,6 +64,8 @@ test-gpu: env ## the kernels' tests on a CUDA device
 bench: env ## errors on every listed shape, and times beside the installed peers, on a CUDA device
 	$(BIN)/python kernels/bench/check_shapes.py --json _build/bench/forward_errors.json
 	$(BIN)/python kernels/bench/compare.py --json _build/bench/forward.json
+	$(BIN)/python kernels/bench/compare_backward.py --json _build/bench/training.json
+	$(BIN)/python kernels/bench/compare_decode.py --json _build/bench/decode.json
 
 clean: ## remove what was built; .venv stays
 	rm -rf _build build dist *.egg-info .pytest_cache .ruff_cache

@@ -1,7 +1,6 @@
-"""The Triton forward as operators that `torch.compile` places in a graph without looking inside.
+"""The Triton kernels as operators that `torch.compile` places in a graph without looking inside.
 
 Only compiled code calls them: an operator costs more on the host than the kernels' own launches.
-They have no gradient yet; PyTorch says so when one is asked for.
 """
 
 import torch
@@ -31,6 +30,49 @@ def fake_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)
     size = (N, v.shape[2], V, K) if v_first else (N, v.shape[2], K, V)
     S = v.new_empty(size, dtype=torch.float32)
     return torch.empty_like(v, memory_format=torch.contiguous_format), S if v_first else S.mT
+
+
+@torch.library.custom_op("gdn_ref::chunk_backward", mutates_args=())
+def backward(
+    q: Tensor, k: Tensor, v: Tensor, g: Tensor | None, beta: Tensor, scale: float,
+    initial_state: Tensor | None, cu_seqlens: Tensor | None, chunk_size: int,
+    do: Tensor, dS: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """Gradients of `forward`, as `kernels.backward.chunk_backward`; `dg` is empty without `g`."""
+    from .kernels.backward import chunk_backward
+
+    dq, dk, dv, dg, dbeta, dS_first = chunk_backward(
+        q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, do, dS
+    )
+    return dq, dk, dv, beta.new_empty(0) if dg is None else dg, dbeta, dS_first
+
+
+@backward.register_fake
+def _(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, do, dS):
+    vectors = (torch.empty_like(x, memory_format=torch.contiguous_format) for x in (q, k, v))
+    dbeta = torch.empty_like(beta, dtype=torch.float32, memory_format=torch.contiguous_format)
+    dg = beta.new_empty(0) if g is None else torch.empty_like(dbeta)
+    N = v.shape[0] if cu_seqlens is None else cu_seqlens.shape[0] - 1
+    dS_first = v.new_empty((N, v.shape[2], v.shape[3], k.shape[3]), dtype=torch.float32)
+    return *vectors, dg, dbeta, dS_first
+
+
+def keep_inputs(ctx, inputs, output):
+    """What the backward pass starts from."""
+    q, k, v, g, beta, ctx.scale, initial_state, cu_seqlens, ctx.chunk_size = inputs
+    ctx.save_for_backward(q, k, v, g, beta, initial_state, cu_seqlens)
+
+
+def gradients(ctx, do, dS):
+    """One for each argument of `forward`."""
+    *inputs, S, cu_seqlens = ctx.saved_tensors
+    *four, dbeta, dS_first = backward(*inputs, ctx.scale, S, cu_seqlens, ctx.chunk_size, do, dS)
+    if inputs[3] is None:
+        four[3] = None
+    return *four, dbeta, None, None if S is None else dS_first, None, None
+
+
+forward.register_autograd(gradients, setup_context=keep_inputs)
 
 
 @torch.library.custom_op("gdn_ref::recurrent_forward", mutates_args=())

@@ -1,6 +1,6 @@
 """The short causal convolution in front of the rule: each channel mixes its last W inputs.
 
-    y_t = act(bias + sum_i weight_i x_{t - W + 1 + i}),  i = 0 .. W - 1
+    y_t = act(bias + sum_i weight_i x_{t - W + 1 + i}),  i = 0 .. W - 1    (eq-causal-conv)
 
 Every channel has its own W weights, and the last of them meets the token itself. `x` and `y` are
 `[B, T, D]`, as in flash-linear-attention. The state is `[N, D, W - 1]`: the last W - 1 inputs of
@@ -138,6 +138,7 @@ def reference(x, weight, bias, initial_state, cu_seqlens, activation):
         S = x.new_zeros(N, x.shape[2], W - 1)
     exact = torch.promote_types(torch.promote_types(x.dtype, S.dtype), torch.float32)
     shifted, S = shift(x.to(exact), S.to(exact), cu_seqlens, W)
+    # eq-causal-conv
     y = sum(w * x_i for w, x_i in zip(weight.to(exact).unbind(1), shifted, strict=True))
     y = y if bias is None else y + bias.to(exact)
     return (y if activation is None else silu(y)).to(x.dtype), S
@@ -148,7 +149,7 @@ def shift(x, S, cu_seqlens, W):
     T = x.shape[1]
     if cu_seqlens is None:
         rows = torch.cat([S.mT, x], dim=1)
-        return [rows[:, i : i + T] for i in range(W)], rows[:, T:].mT
+        return [rows[:, i : i + T] for i in range(W)], rows[:, T:].mT  # eq-conv-state
 
     begin, end = cu_seqlens[:-1].long(), cu_seqlens[1:].long()
     rows = torch.cat([S.mT.flatten(0, 1), x[0]])  # W - 1 inputs of each state, then all tokens

@@ -1,7 +1,7 @@
-"""The Gated DeltaNet layer: what a model puts where attention was.
+"""The Gated DeltaNet layer: what a model puts where attention was (eq-block).
 
     q, k, v = silu(conv([W_q x, W_k x, W_v x]))     channel by channel
-    q, k    = q / norm(q), k / norm(k)              head by head
+    q, k    = q / norm(q), k / norm(k)              head by head (eq-qk-norm)
     alpha   = exp(-exp(A_log) softplus(W_a x + dt_bias))
     beta    = sigmoid(W_b x), or twice that
     o       = gated delta rule (eq-gdn-recurrence)
@@ -67,7 +67,7 @@ class GatedRMSNorm(nn.Module):
         exact = torch.promote_types(x.dtype, torch.float32)
         y = x.to(exact)
         y = y * torch.rsqrt((y * y).mean(-1, keepdim=True) + self.eps)
-        return (self.weight.to(exact) * y * silu(gate.to(exact))).to(x.dtype)
+        return (self.weight.to(exact) * y * silu(gate.to(exact))).to(x.dtype)  # eq-gated-norm
 
 
 class GatedDeltaNet(nn.Module):
@@ -165,7 +165,7 @@ class GatedDeltaNet(nn.Module):
 
     @torch.no_grad()
     def reset_gate(self):
-        """Draw `A_log` and `dt_bias` afresh."""
+        """Draw `A_log` and `dt_bias` afresh (eq-gate-start)."""
         self.A_log.uniform_(0.01, 16).log_()
         dt = self.dt_bias.uniform_(math.log(1e-3), math.log(1e-1)).exp_()
         self.dt_bias.copy_(torch.log(torch.expm1(dt)))  # the inverse of softplus

@@ -86,7 +86,7 @@ def chunk_gated_delta_rule(
     The dtypes of the inputs may differ. Norms, gates, decays and states are computed in float32
     (float64 if q, k or v is float64). Gradients reach every floating input. With Triton, the
     backward pass computes the chunks' states again instead of keeping them. Inside
-    `torch.compile` Triton's forward is one operator of the graph, and has no gradient yet.
+    `torch.compile` each of its passes is one operator of the graph.
 
     References
     ----------

@@ -33,7 +33,7 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
     dS_first : [N, HV, V, K] float32
     """
     q, k, v, beta, do = (x.contiguous() for x in (q, k, v, beta, do.to(v.dtype)))
-    g = None if g is None else g.contiguous()
+    g, cu_seqlens = (None if x is None else x.contiguous() for x in (g, cu_seqlens))
     B, T, H, K = k.shape
     HV, V = v.shape[2:]
     packed = cu_seqlens is not None
@@ -47,7 +47,8 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
     initial_state, strides = state_strides(initial_state, K, V)
     dS_last, dS_strides = state_strides(dS_last, K, V)
 
-    tiles = tile_rule(K, v.dtype, chunk_size)
+    hopper = runs_on_hopper(q, k, v, chunk_size) and do.data_ptr() % 16 == 0
+    tiles = gradient_tiles(K, v.dtype, chunk_size, hopper)
     C, BK, BV = tiles["C"], tiles["BK"], tiles["BV"]
     slots = T // C + N if packed else B * cdiv(T, C)
     states = v.new_empty((slots, HV, V, K))
@@ -57,7 +58,6 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
     options = {"num_warps": tiles["scan_warps"]}
     known = kinds(B * T, v, q, k, g, beta, initial_state, cu_seqlens, do, dS_last)
     with on_device(v):
-        hopper = runs_on_hopper(q, k, v, C) and do.data_ptr() % 16 == 0
         c, T_inv = transform(k, g, beta, cu_seqlens, HV, slots, tiles, known, False)
         if slots:
             launch(
@@ -89,9 +89,9 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
                 chunk_gradients_kernel, (N if short else slots, H),
                 (q, k, v, beta, c, T_inv, do, dv, states, dstates, dq, dk, dg, dbeta, cu_seqlens,
                  scale, N, T, B * T),
-                {**sizes, **blocks, "BV": gradient_slice(BK, v.dtype), "HAS_G": g is not None,
+                {**sizes, **blocks, "BV": tiles["gradient_BV"], "HAS_G": g is not None,
                  "PACKED": packed, "SHORT": short, "PRECISION": flags["PRECISION"]},
-                known, num_warps=4,
+                known, num_warps=tiles["gradient_warps"],
             )  # fmt: skip
     return dq, dk, dv, dg, dbeta, dS_first
 
@@ -105,8 +105,21 @@ def state_strides(S, K, V):
     return S, {"S_v": K, "S_k": 1}
 
 
-def gradient_slice(BK, dtype):
-    """Value dimensions that `chunk_gradients` has on hand at a time."""
+def gradient_tiles(K, dtype, chunk_size, hopper=False):
+    """`forward.tile_rule` for the backward pass.
+
+    `chunk_gradients` keeps two `[C, BK]` sums beside five `[C, C]` tiles, so what is left of
+    registers, of shared memory, and of a Blackwell's tensor memory bounds the chunk; where the
+    kernels for Hopper take the whole chunks, it stays 64. `gradient_BV` is the slice of value
+    dimensions that `chunk_gradients` has on hand at a time.
+    """
+    tiles = tile_rule(K, dtype, chunk_size)
+    wide = tiles["BK"] > 64
     if dtype == torch.float32:
-        return 16
-    return 64 if BK <= 64 else 32
+        tiles |= {"C": min(tiles["C"], 16 if wide else 32), "gradient_BV": 16, "gradient_warps": 4}
+        return tiles
+    if wide and not hopper:
+        tiles["C"] = min(tiles["C"], 32)
+    if tiles["BK"] > 128:
+        return tiles | {"BV": 32, "scan_warps": 4, "gradient_BV": 32, "gradient_warps": 8}
+    return tiles | {"gradient_BV": 32, "gradient_warps": 4}

@@ -11,7 +11,7 @@ from .forward import on_device
 from .launch import cdiv, launch
 from .recurrent import recurrent_kernel
 
-PROGRAMS = 264  # two for each multiprocessor of an H100
+PROGRAMS = 132  # one for each multiprocessor of an H100
 STATE_OF_A_WARP = 4096  # numbers: 128 registers a thread
 SMALL = (5, 6, 10, 11)  # A_log, dt_bias, cu_seqlens and slot_idx among the kernel's pointers
 

@@ -41,7 +41,7 @@ def previous_gradient(
     gamma = tl.exp2(c.to(tl.float32))[None, :]
     to_end = tl.exp2((c_C - c).to(tl.float32))[None, :]
     stretch = (c[:, None] - c[None, :]).to(tl.float32)
-    Gamma = tl.exp2(tl.where(i <= r, stretch, float("-inf")))
+    Gamma = tl.exp2(tl.where((i <= r) & (r < left), stretch, float("-inf")))
     scores = (scale * Gamma * tl.dot(q, tl.trans(k), input_precision=PRECISION)).to(dtype)
 
     # eq-grad-solve; a gradient may be too small for float16, the dtype of a 16-bit T_inv

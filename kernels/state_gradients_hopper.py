@@ -64,7 +64,7 @@ def helper_warps(
         b = j % 2
         first = (chunks - 1 - j) * C
         left = tokens - first
-        c_r = gl.load(c_ptr + first + r, mask=r < left, other=0.0)
+        c_r = gl.load(c_ptr + first + r, mask=r < left, other=float("-inf"))  # sees nothing
         c_i = gl.load(c_ptr + first + i, mask=i < left, other=0.0)
         gamma = scale * gl.exp2(gl.load(c_ptr + first + row, mask=row < left, other=0.0))
         mbarrier.wait(full.index(s), (j // STAGES) & 1)

@@ -18,6 +18,7 @@ REFERENCE = "tests/test_reference.py"
 OPS = "tests/test_ops.py"
 STAGES = "tests/kernels/test_stages.py"
 FORWARD = "tests/kernels/test_forward.py"
+BACKWARD = "tests/kernels/test_backward.py"
 DECODING = "tests/test_decoding.py"
 RECURRENT = "tests/kernels/test_recurrent.py"
 
@@ -54,6 +55,38 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, tests th
      "h = hv // (HV // H)", "h = hv % H", FORWARD),
     ("kernel: writes do not decay to the chunk's end", "kernels/chunk_scan.py",
      "(to_end * delta)", "delta", STAGES),
+    ("backward: offsets are read as if they lay side by side", "kernels/backward.py",
+     "x.contiguous() for x in (g, cu_seqlens)", "x for x in (g, cu_seqlens)", BACKWARD),
+    ("backward: the states that are kept forget how strongly was written",
+     "kernels/chunk_states.py", "residual = beta * (", "residual = (", BACKWARD),
+    ("backward: dS does not decay to the token it reaches", "kernels/state_gradients.py",
+     "dE = to_end * tl.dot(", "dE = tl.dot(", BACKWARD),
+    ("backward: the solve is not transposed", "kernels/state_gradients.py",
+     "tl.dot(dE.to(dtype), T_inv.to(dtype)", "tl.dot(dE.to(dtype), tl.trans(T_inv.to(dtype))",
+     BACKWARD),
+    ("backward: reading from the state forgets beta", "kernels/state_gradients.py",
+     "(-gamma * beta * Z)", "(-gamma * Z)", BACKWARD),
+    ("backward: a chunk that is not whole is left out", "kernels/state_gradients.py",
+     "if end - at < C:", "if end - at < 0:", BACKWARD),
+    ("backward: a token that is missing sees those before it", "kernels/state_gradients.py",
+     "(i <= r) & (r < left)", "i <= r", BACKWARD),
+    ("backward: X loses its diagonal", "kernels/chunk_gradients.py",
+     "(i <= r) & (r < left)", "(i < r) & (r < left)", BACKWARD),
+    ("backward: N gets a diagonal", "kernels/chunk_gradients.py",
+     "Y = tl.where(i < r, Gamma", "Y = tl.where(i <= r, Gamma", BACKWARD),
+    ("backward: N has the wrong sign", "kernels/chunk_gradients.py",
+     "Y = -beta * Y", "Y = beta * Y", BACKWARD),
+    ("backward: keys are read without the decay after them", "kernels/chunk_gradients.py",
+     "(to_end * E)", "E", BACKWARD),
+    ("backward: beta's gradient forgets the keys before", "kernels/chunk_gradients.py",
+     "dbeta - row_sums(Y * overlap)", "dbeta", BACKWARD),
+    ("backward: what crosses a decay begins at its token", "kernels/chunk_gradients.py",
+     "tl.where(i < r, to_here", "tl.where(i <= r, to_here", BACKWARD),
+    ("backward: the old state does not decay to the next", "kernels/chunk_gradients.py",
+     "old *= tl.exp2(c_C.to(tl.float32))", "old *= 1.0", BACKWARD),
+    ("backward: a head's decay answers for the heads before", "kernels/chunk_gradients.py",
+     "q_reads = -row_sums(q.to(tl.float32) * dq)", "q_reads = tl.zeros((C,), tl.float32)",
+     BACKWARD),
     ("a sequence without tokens has its state rounded", "gdn_ref/decoding.py",
      "moved = cu_seqlens.diff() > 0", "moved = cu_seqlens.diff() >= 0", DECODING),
     ("slots are not looked at", "gdn_ref/decoding.py",

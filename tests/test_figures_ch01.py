@@ -59,7 +59,7 @@ def test_the_counts_cross_at_the_width():
 
 
 def test_two_tokens_are_read_exactly_and_the_third_interferes():
-    keys, values = ch01.directions(ch01.KEY_DEGREES), ch01.VALUES
+    keys, values = ch01.directions(ch01.KEY_DEGREES), np.array(ch01.VALUES)
     _, S = linear_attention.recurrent(keys[:2], keys[:2], values[:2])
     np.testing.assert_allclose(keys[:2] @ S.T, values[:2], atol=1e-15)
     _, S = linear_attention.recurrent(keys[:3], keys[:3], values[:3])

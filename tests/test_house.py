@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 KERNELS = sorted(ROOT.glob("kernels/*.py"))
 REFERENCE = sorted(ROOT.glob("gdn_ref/*.py"))
-NOTEBOOKS = sorted(ROOT.glob("chapters/*.ipynb"))
+NOTEBOOKS = sorted([*ROOT.glob("chapters/*.ipynb"), *ROOT.glob("book/*.ipynb")])
 CHECKS_AND_DRAWINGS = {"gdn_ref.proofs", "gdn_ref.figures", "gdn_ref.exercises"}
 ANY_ARRAY = ["affine", "chunking", "wy", "__init__"]
 ANY_ARRAY += ["delta_rule", "gated_delta_rule", "linear_attention", "scalar_decay"]

@@ -1,8 +1,10 @@
 """The registry can say no, and the real checks all say yes."""
 
+import ast
 import json
 import subprocess
 import sys
+from collections import Counter
 from itertools import chain
 from pathlib import Path
 
@@ -24,7 +26,7 @@ def empty(monkeypatch):
     monkeypatch.setattr(registry, "CHECKS", [])
     monkeypatch.setattr(registry, "DEFINITIONS", {})
     monkeypatch.setattr(registry, "ERRATA", [])
-    monkeypatch.setattr(registry, "load", lambda: None)
+    monkeypatch.setattr(registry, "load", lambda text="": None)
 
 
 def register(function, method="algebra", mutants=None):
@@ -142,6 +144,31 @@ def test_an_unknown_label_cannot_be_proved(empty):
         registry.prove("eq-nothing")
 
 
+def test_one_method_can_be_chosen():
+    methods = {result["method"] for result in registry.prove("eq-gdn-step").results}
+    assert len(methods) > 1
+    chosen = registry.prove("eq-gdn-step", method="algebra").results
+    assert {result["method"] for result in chosen} == {"algebra"}
+    with pytest.raises(ValueError, match="method: eq-gdn-step has .*, got 'intuition'"):
+        registry.prove("eq-gdn-step", method="intuition")
+
+
+def test_the_source_of_a_check_holds_its_label():
+    """`prove` imports only the modules whose source holds the label: they must be all it needs."""
+    calls = chain.from_iterable(
+        ast.walk(ast.parse(path.read_text()))
+        for path in sorted((ROOT / "gdn_ref" / "proofs").glob("ch*.py"))
+    )
+    written = Counter(
+        call.args[0].value
+        for call in calls
+        if isinstance(call, ast.Call) and getattr(call.func, "id", None) == "verifies"
+    )
+    registry.load()
+    assert written == Counter(check.label for check in registry.CHECKS)
+    assert len({check.key for check in registry.CHECKS}) == len(registry.CHECKS)
+
+
 @pytest.mark.parametrize(
     "sizes, passed",
     [
@@ -167,7 +194,7 @@ ONE_CHECK = """
 import sys
 from gdn_ref.proofs import __main__, registry
 
-registry.load = lambda: None
+registry.load = lambda text="": None
 mutants = {{"wrong": {{"size": {mutant}}}}}
 registry.verifies("eq-test", method="algebra", covers="x", mutants=mutants)(
     lambda size={residual}: size

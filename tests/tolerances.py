@@ -7,6 +7,11 @@ KERNEL_FLOAT32 = 1e-5  # Triton with float32 accuracy, against float64
 KERNEL_TF32 = 3e-3  # one tf32 product a dot; operands from registers are cut, not rounded
 KERNEL_FLOAT16 = 2e-3
 KERNEL_BFLOAT16 = 4e-3
+GRADIENT_FLOAT32 = 1e-5  # Triton's gradients with float32 accuracy, against float64
+GRADIENT_TF32 = 6e-3
+GRADIENT_FLOAT16 = 2e-3
+GRADIENT_BFLOAT16 = 1e-2
+GRADIENT_BFLOAT16_NUMBERS = 2e-2  # of g and beta, which add up what the vectors' gradients lose
 
 
 def relative_error(actual, expected):

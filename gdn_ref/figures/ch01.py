@@ -11,7 +11,7 @@ from .style import COLOUR, STATE_MAP, bare, cells, directions, figure
 
 # five tokens in the plane: two orthogonal keys, one between them, the first again, one more
 KEY_DEGREES = (0, 90, 45, 0, 135)
-VALUES = np.array([[2, 0, -1], [0, 1, 2], [1, -2, 0], [-1, 1, 1], [0, 2, -2]], dtype=float)
+VALUES = (2.0, 0.0, -1.0), (0.0, 1.0, 2.0), (1.0, -2.0, 0.0), (-1.0, 1.0, 1.0), (0.0, 2.0, -2.0)
 
 
 def cache_and_state():
@@ -143,7 +143,8 @@ def work_per_token(d=8, tokens=24):
 def state_matrix(tokens=3, degrees=45):
     """The state after some tokens, the keys and the query on the unit circle, the read-out."""
     K, q = directions(KEY_DEGREES), directions(degrees)
-    _, S = linear_attention.recurrent(K[:tokens], K[:tokens], VALUES[:tokens], np.zeros((3, 2)))
+    V = np.array(VALUES)
+    _, S = linear_attention.recurrent(K[:tokens], K[:tokens], V[:tokens], np.zeros((3, 2)))
     fig, (circle, ax) = figure(7.0, 3.2, ncols=2)
     angle = np.linspace(0, 2 * np.pi, 200)
     circle.plot(np.cos(angle), np.sin(angle), color=COLOUR["quiet"], lw=0.8)

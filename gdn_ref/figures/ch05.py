@@ -8,7 +8,7 @@ from ..proofs.ch05_memory import solved_memory
 from ..proofs.data import hard_inputs, unit
 from .style import ARROW, COLOUR, bare, cells, directions, figure, live, styled
 
-RECALLS_BOTH = np.array([0.8, 0.5])  # the row that answers both tokens of the loss bowl
+RECALLS_BOTH = 0.8, 0.5  # the row that answers both tokens of the loss bowl
 FIRST_KEY = 20  # degrees
 
 

@@ -46,7 +46,7 @@ LINES = (  # file, the words by which the line is found, equation, what it does
      "One chunk less than there are: what the last makes of its state, the forward pass returned."),
     (G, "stretch = (c[:, None] - c[None, :])", "Gamma",
      "The log-decay between any two tokens of the chunk; rows are the later ones."),
-    (G, "Gamma = tl.exp2(tl.where(i <= r", "Gamma", "The mask goes into the exponent."),
+    (G, "Gamma = tl.exp2(tl.where((i <= r) & (r < left)", "Gamma", "The mask goes into the exponent."),
     (G, "scores = (scale * Gamma *", "solve",
      "P, the scores once more: 2 C² d FLOPs, cheaper than C numbers a token from memory."),
     (G, "dE = to_end * tl.dot(dS.to(dtype)", "solve",

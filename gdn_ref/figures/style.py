@@ -1,11 +1,13 @@
 """One look for every figure: colours with one meaning each, and no paint but the marks.
 
 The background is transparent: the book's style sheet turns lightness around in dark mode and
-keeps the hues. Colours are told apart by colour-blind readers and, by lightness, in grey; the
-same names are in `book/_static/gdn.css` for the figures that move.
+keeps the hues. The colours are those of `book/_static/gdn.css` in light mode, where the figures
+that move take them from; `tests/book/test_access.py` sees to it that they can be read and told
+apart, also by colour-blind readers.
 """
 
 import io
+from functools import wraps
 
 import ipywidgets as widgets
 import matplotlib.pyplot as plt
@@ -13,12 +15,12 @@ import numpy as np
 from matplotlib.patches import Rectangle
 
 COLOUR = {
-    "key": "#0072b2",
-    "value": "#d55e00",
-    "query": "#009e73",
-    "state": "#7b3fa0",
-    "decay": "#a07400",
-    "error": "#c2185b",
+    "key": "#1377b9",
+    "value": "#c45408",
+    "query": "#006f53",
+    "state": "#6e2f8a",
+    "decay": "#6a4900",
+    "error": "#cd2a63",
     "quiet": "#767676",
     "ink": "#1a1a1a",
 }
@@ -48,7 +50,17 @@ RC = {
     "ytick.color": COLOUR["quiet"],
     "legend.frameon": False,
 }
-styled = plt.rc_context(RC)  # text, legends and arrows take their look when they are made
+
+
+def styled(draw):
+    """Draw in the book's look: text, legends and arrows take theirs when they are made."""
+
+    @wraps(draw)
+    def drawn(*arguments, **options):
+        with plt.rc_context(RC):
+            return draw(*arguments, **options)
+
+    return drawn
 
 
 @styled

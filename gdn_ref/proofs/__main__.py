@@ -15,22 +15,22 @@ from . import registry
 from .sources import digests
 
 
-def _run_check(index):
+def _run_check(key):
     registry.load()
-    return registry.run(registry.CHECKS[index])
+    return registry.run(next(check for check in registry.CHECKS if check.key == key))
 
 
-def _run_erratum(index):
+def _run_erratum(key):
     registry.load()
-    return registry.run_erratum(registry.ERRATA[index])
+    return registry.run_erratum(next(entry for entry in registry.ERRATA if entry.key == key))
 
 
 def run_all(jobs=2):
     """Run every check and erratum of the registry in `jobs` processes."""
     registry.load()
     with ProcessPoolExecutor(jobs) as pool:
-        work = [pool.submit(_run_check, i) for i in range(len(registry.CHECKS))]
-        errata = [pool.submit(_run_erratum, i) for i in range(len(registry.ERRATA))]
+        work = [pool.submit(_run_check, check.key) for check in registry.CHECKS]
+        errata = [pool.submit(_run_erratum, entry.key) for entry in registry.ERRATA]
         for future in tqdm(work + errata, desc="proofs", unit="check", file=sys.stderr):
             future.result()
     return {

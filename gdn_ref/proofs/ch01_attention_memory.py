@@ -64,15 +64,15 @@ def no_finite_feature_map(
     method="polynomial",
     covers="T = 4, d_k = 3, d_v = 2",
     mutants={
-        "under a causal mask": {"mask": ones_below(4, 0)},
+        "under a causal mask": {"mask": lambda: ones_below(4, 0)},
         "keys and queries swapped": {"swap": True},
     },
 )
-def reordering(mask=1, swap=False):
+def reordering(mask=lambda: 1, swap=False):
     """Without a mask, keys and values may be multiplied first."""
     Q, K, V = entries("q", 4, 3), entries("k", 4, 3), entries("v", 4, 2)
     right = K @ (Q.T @ V) if swap else Q @ (K.T @ V)
-    return sp.Matrix((mask * (Q @ K.T)) @ V - right).expand()
+    return sp.Matrix((mask() * (Q @ K.T)) @ V - right).expand()
 
 
 def matrix(name, rows, columns):
@@ -127,19 +127,18 @@ def parallel_row(start=q.T * before.T, own=q.T * k * v.T, future=UNSEEN):
     method="polynomial",
     covers="package code, T = 4, d_k = 3, d_v = 2",
     mutants={
-        "strict mask": {"mask": ones_below(4, -1)},
-        "mask one token late": {"mask": ones_below(4, 1)},
-        "no mask": {"mask": ones_below(4, 4)},
-        "mask transposed": {"mask": ones_below(4, 0).T},
+        "strict mask": {"mask": lambda: ones_below(4, -1)},
+        "mask one token late": {"mask": lambda: ones_below(4, 1)},
+        "no mask": {"mask": lambda: ones_below(4, 4)},
+        "mask transposed": {"mask": lambda: ones_below(4, 0).T},
         "initial state forgotten": {"start": 0},
     },
 )
-def parallel_equals_recurrent(mask=None, start=1):
+def parallel_equals_recurrent(mask=lambda: ones_below(4, 0), start=1):
     """The masked product against `linear_attention.recurrent`, run on symbols."""
     Q, K, V, S = (entries(*of) for of in (("q", 4, 3), ("k", 4, 3), ("v", 4, 2), ("s", 2, 3)))
-    mask = ones_below(4, 0) if mask is None else mask
     O, last = linear_attention.recurrent(Q, K, V, S)
-    outputs = start * (Q @ S.T) + (mask * (Q @ K.T)) @ V - O
+    outputs = start * (Q @ S.T) + (mask() * (Q @ K.T)) @ V - O
     states = start * S + V.T @ K - last
     return [sp.Matrix(outputs).expand(), sp.Matrix(states).expand()]
 

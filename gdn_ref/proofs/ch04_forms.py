@@ -1,5 +1,7 @@
 """Chapter 4: scalar decay, unrolled, one chunk at a time, and for all tokens at once."""
 
+from math import inf
+
 import numpy as np
 
 from .. import scalar_decay
@@ -157,9 +159,9 @@ def parallel_at_real_size(mask=decay_mask, scores=lambda x: x.Q @ x.K.T):
         "no decay": {"scale": 0.0},
     },
 )
-def the_package_at_once(reset=-np.inf, at=20, scale=1.0):
+def the_package_at_once(reset=-inf, at=20, scale=1.0):
     """The package's parallel form against its token loop; token 20 resets the memory."""
     q, k, v, g, *_ = hard_inputs()
-    right = scalar_decay.recurrent(q, k, v, np.where(np.arange(50) == 20, -np.inf, g))
+    right = scalar_decay.recurrent(q, k, v, np.where(np.arange(50) == 20, -inf, g))
     changed = np.where(np.arange(50) == at, reset, scale * g)
     return worst(scalar_decay.parallel(q, k, v, changed), right)

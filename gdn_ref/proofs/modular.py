@@ -21,8 +21,7 @@ LIMB = 21
 LONGEST_SUM = 512  # terms of a matrix product that stay exact
 ROWS_AT_ONCE = 16
 
-_P = np.uint64(P)
-_LIMB_MASK = np.uint64(2**LIMB - 1)
+_LIMB_MASK = 2**LIMB - 1
 
 
 class Mod:
@@ -44,10 +43,10 @@ class Mod:
         return Mod(self.residues[index])
 
     def __add__(self, other):
-        return Mod((self.residues + _coerce(other).residues) % _P)
+        return Mod((self.residues + _coerce(other).residues) % P)
 
     def __neg__(self):
-        return Mod((_P - self.residues) % _P)
+        return Mod((P - self.residues) % P)
 
     def __sub__(self, other):
         return self + (-_coerce(other))
@@ -108,7 +107,7 @@ def _exact(a, b, product):
             if 0 <= place - i < len(limbs_b)
         ]
         total = total + _rotate(sum(pairs).astype(np.uint64), place * LIMB)
-    return total % _P
+    return total % P
 
 
 def _matmul(a, b):
@@ -130,4 +129,4 @@ def _limbs(x):
 def _rotate(x, s):
     """`x 2^s` modulo p for x below 2^61, not fully reduced (at most p)."""
     s %= BITS
-    return ((x << np.uint64(s)) & _P) | (x >> np.uint64(BITS - s))
+    return ((x << np.uint64(s)) & P) | (x >> np.uint64(BITS - s))

@@ -1,157 +1,7 @@
 """The Sphinx extension on tiny books: a good one builds, and each fault fails with its message."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-
-from gdn_ref.proofs.sources import digests
-
-EXTENSION = Path(__file__).parents[2] / "book" / "_ext"
-
-CONF = """
-extensions = ["myst_parser", "sphinx.ext.autodoc", "gdn_book"]
-myst_enable_extensions = ["dollarmath", "amsmath"]
-root_doc = "index"
-html_static_path = ["static"]
-html_theme = "basic"
-numfig = math_numfig = True
-gdn_proofs_json = "proofs.json"
-gdn_package = "code"
-gdn_code = ["code"]
-"""
-INDEX = """# Book
-```{toctree}
-11_chunks
-verification
-errata
-api
-```
-"""
-CHAPTER = """# Chunks
-
-$$ a = b $$ (eq-name)
-
-See {eq}`eq-sum` and {eq}`eq-name`.
-
-````{note}
-```{math}
-:label: eq-sum
-1 + 1 = 2
-```
-````
-
-```python
-total = 1 + 1  # eq-sum
-```
-"""
-VERIFICATION = """# Verification
-```{gdn-totals}
-```
-```{gdn-methods}
-```
-```{gdn-equations}
-```
-```{gdn-checks}
-```
-"""
-API = """# API
-```{eval-rst}
-.. automodule:: total
-   :members:
-```
-"""
-ERRATA = """# Errata
-```{gdn-errata}
-```
-"""
-CODE = '''"""A sum.
-
-It is one (eq-sum,
-eq-name).
-
-    a = b    (eq-name)
-    1 + 1    (eq-sum)
-
-More words.
-"""
-'''
-
-
-def good_results(package):
-    return {
-        "date": "2026-01-02",
-        "versions": {"python": "3.11"},
-        "sources_sha256": digests(package),
-        "methods": {"algebra": "computer algebra, symbolic sizes", "float64": "float64"},
-        "checks": [
-            {
-                "label": "eq-sum", "name": name, "method": method,
-                "covers": covers, "about": "", "residual": 0, "passed": True,
-                "mutants": [{"name": "off by <one>", "residual": 1, "rejected": True}],
-                "seconds": 0.5, "source": "def total():\n    return 0\n",
-            }
-            for name, method, covers in (
-                ("ch11_chunks.on_data", "float64", "n = 3"),
-                ("ch11_chunks.total", "algebra", "every `n`"),
-            )
-        ],
-        "definitions": {"eq-name": "What a is called."},
-        "errata": [
-            {
-                "key": "sum", "name": "ch11_chunks.slip", "source_text": "A paper",
-                "printed": "1 + 1 = 3", "corrected": "1 + 1 = 2", "consequence": "Off *by one*.",
-                "label": "eq-sum", "method": "algebra", "printed_residual": 1,
-                "corrected_residual": 0, "passed": True, "source": "def slip(form):\n    ...\n",
-            }
-        ],
-    }  # fmt: skip
-
-
-class Book:
-    """A book of one chapter in a folder, with good results until a test spoils something."""
-
-    def __init__(self, root):
-        self.root = root
-        self.write("conf.py", CONF)
-        self.write("index.md", INDEX)
-        self.write("11_chunks.md", CHAPTER)
-        self.write("verification.md", VERIFICATION)
-        self.write("errata.md", ERRATA)
-        self.write("api.md", API)
-        self.write("code/total.py", CODE)
-        self.write("static/empty.css", "")
-        self.results = good_results(root / "code")
-
-    def write(self, name, text):
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-    def build(self, results=True):
-        """`(exit code, warnings)` of a build with `-W -n`."""
-        if results:
-            self.write("proofs.json", json.dumps(self.results))
-        command = [sys.executable, "-m", "sphinx", "-W", "-n", "--keep-going", "-q", "-E"]
-        environment = {
-            "PYTHONPATH": f"{EXTENSION}:{EXTENSION.parents[1]}:{self.root / 'code'}",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "NO_COLOR": "1",
-            "PATH": "/usr/bin:/bin",
-        }
-        run = subprocess.run(
-            [*command, str(self.root), str(self.root / "html")],
-            capture_output=True,
-            text=True,
-            env=environment,
-            timeout=120,
-        )
-        return run.returncode, run.stderr
-
-    def page(self, name):
-        return (self.root / "html" / f"{name}.html").read_text()
+from tiny_book import CHAPTER, CODE, Book
 
 
 @pytest.fixture
@@ -168,7 +18,9 @@ def test_a_good_book_builds(book):
     assert "definition</summary>" in chapter and "What a is called." in chapter
     assert "checked: computer algebra, every <code>n</code>; 2 mutants rejected" in chapter
     assert "off by &lt;one&gt;" in chapter
-    assert 'href="verification.html#check-ch11-chunks-total"' in chapter
+    assert 'href="checks/ch11.html#check-ch11-chunks-total"' in chapter
+    assert 'href="verification.html#verified-eq-sum"' in chapter
+    assert 'href="verification.html#verified-eq-name"' in chapter
 
     assert "(11.1)" in chapter and "(11.2)" in chapter  # chapter 11, from the file name
     assert 'href="#equation-eq-sum">(11.2)</a>' in chapter  # references show the same number
@@ -177,8 +29,16 @@ def test_a_good_book_builds(book):
     verification = book.page("verification")
     assert "1 equations are checked by 2 checks" in verification
     assert 'href="11_chunks.html#equation-eq-sum">(11.2)</a>' in verification
-    assert 'id="check-ch11-chunks-total"' in verification
-    assert 'id="check-ch11-chunks-slip"' in verification
+    assert "reject 2 of 2 mutants, confirm 1 of 1 errata" in verification
+    assert 'class="is-algebra-every is-float64-stated row' in verification
+    assert 'id="verified-eq-sum"' in verification and 'id="verified-eq-name"' in verification
+    assert verification.count("<li>off by &lt;one&gt;</li>") == 2
+    assert 'href="checks/ch11.html#check-ch11-chunks-on-data"' in verification
+
+    sources = book.page("checks/ch11")
+    assert 'id="check-ch11-chunks-total"' in sources and 'id="check-ch11-chunks-slip"' in sources
+    assert 'href="../verification.html#verified-eq-sum"' in sources
+    assert '<span class="k">return</span>' in sources  # the source, highlighted
 
     api = book.page("api")
     prose = " ".join(api.split())  # the docstring's two labels, over a line break
@@ -186,10 +46,11 @@ def test_a_good_book_builds(book):
     assert '<a class="gdn-cite" href="11_chunks.html#equation-eq-sum">eq-sum</a>)' in api
 
     errata = book.page("errata")
-    assert 'id="erratum-sum"' in errata and "<em>by one</em>" in errata
+    assert 'id="erratum-sum"' in errata and 'href="#erratum-sum"' in errata
+    assert "<em>by one</em>" in errata
     assert "1 + 1 = 3" in errata and "residual not zero" in errata
     assert 'href="11_chunks.html#equation-eq-sum">(11.2)</a>' in errata
-    assert 'href="verification.html#check-ch11-chunks-slip"' in errata
+    assert 'href="checks/ch11.html#check-ch11-chunks-slip"' in errata
 
 
 def lose_the_check(book):

@@ -4,118 +4,15 @@
 """
 
 import functools
-import re
-import shutil
-import threading
-from html.parser import HTMLParser
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
-
-SITE = Path(__file__).parents[2] / "_build" / "html"
-CHROMIUM = shutil.which("chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-PHONE = {"width": 390, "height": 844}
-DESK = {"width": 1280, "height": 900}
-
-needs_site = pytest.mark.skipif(not SITE.is_dir(), reason="no built book: run `make book` first")
-in_browser = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH"),
-    needs_site,
-]
-
-
-def pages():
-    found = (p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
-    own = (p for p in found if not p.startswith("_static/") and p != "index.html")
-    return sorted(own) or ["no page"]
-
-
-def pages_with(text):
-    """The pages whose HTML holds `text`."""
-    return [p for p in pages() if SITE.is_dir() and text in (SITE / p).read_text()] or ["no page"]
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-
-@pytest.fixture(scope="module")
-def server():
-    """The site on a free port of 127.0.0.1."""
-    handler = functools.partial(Quiet, directory=str(SITE))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http:
-        threading.Thread(target=http.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{http.server_port}/"
-        http.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
+from built_book import PHONE, SITE, Visit, in_browser, pages, pages_with
 
 
 @pytest.fixture(params=["server", "file"])
 def root(request):
     """The address of the site: over HTTP, and as files."""
     return request.getfixturevalue("server") if request.param == "server" else SITE.as_uri() + "/"
-
-
-class Visit:
-    """A page in the browser, and everything that went wrong on the way."""
-
-    def __init__(self, browser, root, **context):
-        self.context = browser.new_context(**{"viewport": DESK, **context})
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(15_000)
-        self.root, self.trouble = root, []
-        self.page.on("request", self.on_request)
-        self.page.on("requestfailed", lambda r: self.trouble.append(f"failed: {r.url}"))
-        self.page.on("response", self.on_response)
-        self.page.on("console", self.on_console)
-        self.page.on("pageerror", lambda error: self.trouble.append(f"exception: {error}"))
-
-    def on_request(self, request):
-        if not request.url.startswith((self.root, "data:", "blob:")):
-            self.trouble.append(f"asks elsewhere: {request.url}")
-
-    def on_response(self, response):
-        if response.status >= 400:
-            self.trouble.append(f"{response.status}: {response.url}")
-
-    def on_console(self, message):
-        if message.type == "error":
-            self.trouble.append(f"console: {message.text}")
-
-    def open(self, path):
-        self.page.goto(self.root + path, wait_until="load")
-        if self.page.evaluate("!!document.querySelector('.math, .amsmath')"):
-            self.page.wait_for_function("!!window.MathJax?.startup?.document?.lazyTypesetAll")
-            self.page.evaluate(
-                "MathJax.startup.promise.then(() => MathJax.startup.document.lazyTypesetAll())"
-            )
-        return self.page
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.context.close()
 
 
 UNTYPESET = """() => [...document.querySelectorAll('.math')]
@@ -270,42 +167,3 @@ class TestMovingFigures:
         tag = control.evaluate("e => e.tagName")
         keys = ["Enter"] if tag == "BUTTON" else ["ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown"]
         return [functools.partial(press, key) for key in keys for _ in range(3)]
-
-
-class Links(HTMLParser):
-    """The anchors that a page has, and the addresses that it links to."""
-
-    def __init__(self, path):
-        super().__init__()
-        self.anchors, self.links = set(), set()
-        self.feed(path.read_text())
-
-    def handle_starttag(self, tag, attributes):
-        found = dict(attributes)
-        self.anchors |= {found[name] for name in ("id", "name") if found.get(name)}
-        self.links |= {found[name] for name in ("href", "src") if found.get(name)}
-
-
-@needs_site
-def test_every_link_inside_the_book_leads_somewhere():
-    read = {(SITE / path).resolve(): Links(SITE / path) for path in pages()}
-    broken = []
-    for page, found in read.items():
-        for link in found.links:
-            address, anchor = urldefrag(link)
-            if urlsplit(link).scheme or re.match(r"//", link):
-                continue
-            target = (page.parent / unquote(urlsplit(address).path)).resolve() if address else page
-            lost = anchor and target in read and unquote(anchor) not in read[target].anchors
-            if lost or not target.exists():
-                broken.append(f"{page.name} -> {link}")
-    assert sorted(broken) == []
-
-
-@needs_site
-def test_every_chapter_can_be_downloaded_as_a_notebook():
-    chapters = [p for p in pages() if re.match(r"chapters/\d\d_", p)]
-    assert chapters
-    for path in chapters:
-        notebooks = [link for link in Links(SITE / path).links if link.endswith(".ipynb")]
-        assert notebooks, f"{path} has no notebook to download"

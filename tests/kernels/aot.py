@@ -17,14 +17,20 @@ from triton.compiler import ASTSource
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon._runtime import GluonASTSource
 
+from gdn_ref.kernels.backward import gradient_tiles
+from gdn_ref.kernels.chunk_gradients import chunk_gradients_kernel
+from gdn_ref.kernels.chunk_gradients_hopper import chunk_gradients_hopper_kernel
 from gdn_ref.kernels.chunk_scan import chunk_scan_kernel
 from gdn_ref.kernels.chunk_scan_hopper import chunk_scan_hopper_kernel
+from gdn_ref.kernels.chunk_states import chunk_states_kernel
 from gdn_ref.kernels.decode import tile_rule as recurrent_tile_rule
 from gdn_ref.kernels.forward import dot_precision, tile_rule
 from gdn_ref.kernels.hopper import BV, C
 from gdn_ref.kernels.on_hopper import JOINED_ROWS
 from gdn_ref.kernels.recurrent import recurrent_kernel
 from gdn_ref.kernels.segments import join_segments_kernel, segment_maps_kernel
+from gdn_ref.kernels.state_gradients import state_gradients_kernel
+from gdn_ref.kernels.state_gradients_hopper import state_gradients_hopper_kernel
 from gdn_ref.kernels.ut_transform import ut_transform_kernel
 from gdn_ref.kernels.ut_transform_16bit import ut_transform_16bit_kernel
 
@@ -66,6 +72,38 @@ def configurations():
         constants = {**sizes, **STATE, "H": 4, "HV": 8, "V": V, "BV": tiles["BV"]}
         constants |= {"PRECISION": dot_precision(dtype), "STAGES": tiles["stages"]}
         yield f"scan {case}", chunk_scan_kernel, scan, constants, {"num_warps": tiles["scan_warps"]}
+
+
+def backward_configurations():
+    """The same for the backward pass."""
+    for K, V, dtype in CASES:
+        exact = dtype == torch.float32
+        tiles = gradient_tiles(K, dtype, 64)
+        pointers = dict.fromkeys(
+            ["q_ptr", "k_ptr", "v_ptr", "do_ptr", "Z_ptr", "states_ptr", "dstates_ptr", "dq_ptr",
+             "dk_ptr"],
+            f"*{NAME[dtype]}",
+        )  # fmt: skip
+        pointers |= dict.fromkeys(
+            ["beta_ptr", "S_first_ptr", "dS_last_ptr", "dS_first_ptr", "dg_ptr", "dbeta_ptr"],
+            "*fp32",
+        )
+        pointers |= {"c_ptr": "*fp64" if exact else "*fp32", "T_ptr": "*fp32" if exact else "*fp16"}
+        signature = {**pointers, "cu_seqlens_ptr": "*i64", "scale": "fp32"}
+        signature |= dict.fromkeys(["N", "T", "total"], "i32")
+        constants = {"H": 4, "HV": 8, "K": K, "V": V, "C": tiles["C"], "BK": tiles["BK"]}
+        constants |= {"PACKED": True, "PRECISION": dot_precision(dtype)}
+        case = f"K={K} V={V} {str(dtype).removeprefix('torch.')}"
+        options = {"num_warps": tiles["scan_warps"]}
+        walk = {**constants, "BV": tiles["BV"], "STAGES": tiles["stages"]}
+        walk |= {"S_v": 1, "S_k": V}
+        states = {**walk, "HAS_S": True}
+        yield f"backward states {case}", chunk_states_kernel, signature, states, options
+        walk["HAS_DS"] = True
+        yield f"backward state gradients {case}", state_gradients_kernel, signature, walk, options
+        constants |= {"BV": tiles["gradient_BV"], "HAS_G": True, "SHORT": False}
+        options = {"num_warps": tiles["gradient_warps"]}
+        yield f"backward gradients {case}", chunk_gradients_kernel, signature, constants, options
 
 
 def recurrent_configurations():
@@ -121,6 +159,48 @@ def hopper_configurations():
         yield f"joining K={K}", join_segments_kernel, signature, constants, {"num_warps": 4}
 
 
+def hopper_backward_configurations():
+    """The same for the backward pass on Hopper."""
+    c, bv = C.value, BV.value
+    for K in (64, 128):
+        for dtype in (gl.float16, gl.bfloat16):
+            tokens = {"q": K, "k": K, "v": bv, "do": bv, "Z": bv, "S": K, "dS": K, "dstates": K}
+            signature = {name: descriptor([c, size], dtype) for name, size in tokens.items()}
+            signature["T_inv"] = descriptor([c, c], gl.float16)
+            signature |= dict.fromkeys(["Z_ptr", "dq_ptr", "dk_ptr"], f"*{dtype.name}")
+            signature |= dict.fromkeys(
+                ["beta_ptr", "c_ptr", "dS_last_ptr", "dS_first_ptr", "dg_ptr", "dbeta_ptr"], "*fp32"
+            )
+            signature |= {"cu_seqlens_ptr": "*i64", "scale": "fp32"}
+            signature |= dict.fromkeys(["N", "slots", "T", "total", "H", "HV"], "i32")
+            case, options = f"K={K} V=128 {dtype.name}", {"num_warps": 4}
+            sizes = {"K": K, "V": 128, "PACKED": True}
+            for kernel, what, flag in (
+                (
+                    state_gradients_hopper_kernel,
+                    "state gradients",
+                    {"S_v": K, "S_k": 1, "HAS_DS": True},
+                ),
+                (chunk_gradients_hopper_kernel, "gradients", {"HAS_G": True}),
+            ):
+                yield (
+                    f"hopper-backward {what} {case}",
+                    kernel,
+                    signature,
+                    {**sizes, **flag},
+                    options,
+                )
+
+
+def whole_chunk_configurations():
+    """What the backward pass on Hopper runs of the portable kernels, in chunks of 64."""
+    for name, kernel, signature, constants, options in backward_configurations():
+        tiles = {**constants, "C": C.value}
+        if "bfloat16" in name and constants["K"] <= 128 and kernel is not state_gradients_kernel:
+            tiles |= {"SHORT": True} if kernel is chunk_gradients_kernel else {}
+            yield f"{name}, as on Hopper", kernel, signature, tiles, options
+
+
 def descriptor(shape, dtype):
     layout = gl.NVMMASharedLayout.get_default_for(shape, dtype)
     return f"tensordesc<{dtype.name}{shape},{layout!r}>"
@@ -163,8 +243,13 @@ def compile_for(capability, kernel, signature, constants, options):
 if __name__ == "__main__":
     report = {}
     for capability in map(int, sys.argv[1:]):
-        cases = [*configurations(), *recurrent_configurations()]
-        cases += hopper_configurations() if capability == 90 else []
+        cases = [*configurations(), *backward_configurations(), *recurrent_configurations()]
+        if capability == 90:
+            cases += [
+                *hopper_configurations(),
+                *hopper_backward_configurations(),
+                *whole_chunk_configurations(),
+            ]
         for name, *rest in cases:
             report[f"sm_{capability} {name}"] = compile_for(capability, *rest)
     json.dump(report, sys.stdout, indent=1)

@@ -56,10 +56,28 @@ def test_packed_sequences_and_other_lengths():
             assert_close(x, right, KERNEL_FLOAT32)
 
 
-def test_a_gradient_is_refused_not_dropped():
-    inputs = {name: x.requires_grad_() for name, x in arguments().items()}
-    with pytest.raises(RuntimeError, match="no autograd formula"):
-        compiled()(inputs)[0].sum().backward()
+@pytest.mark.parametrize("with_g, with_state", [(True, True), (False, True), (True, False)])
+def test_gradients_in_one_graph(with_g, with_state):
+    inputs = arguments()
+    if not with_g:
+        inputs["g"] = None
+    if not with_state:
+        inputs["initial_state"] = None
+    leaves = {name: x.requires_grad_() for name, x in inputs.items() if x is not None}
+    random = torch.Generator().manual_seed(1)
+
+    def run(call):
+        o, S = call()
+        do, dS = (torch.randn(x.shape, generator=random.manual_seed(1)) for x in (o, S))
+        return torch.autograd.grad([o, S], list(leaves.values()), [do, dS])
+
+    found = run(lambda: compiled()(inputs))
+    expected = run(
+        lambda: chunk_gated_delta_rule(**inputs, output_final_state=True, backend="reference")
+    )
+    for name, x, right in zip(leaves, found, expected, strict=True):
+        assert x.dtype == right.dtype, name
+        assert_close(x, right, KERNEL_FLOAT32)
 
 
 def test_what_triton_cannot_run_is_refused_while_compiling():
@@ -77,4 +95,10 @@ def test_the_operator_keeps_its_promises():
         torch.ops.gdn_ref.chunk_forward.default,
         arguments_,
         test_utils=("test_schema", "test_autograd_registration", "test_faketensor"),
+    )
+    do, dS = torch.ones_like(v), torch.ones_like(S)
+    torch.library.opcheck(
+        torch.ops.gdn_ref.chunk_backward.default,
+        (*arguments_, do, dS),
+        test_utils=("test_schema", "test_faketensor"),
     )

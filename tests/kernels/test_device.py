@@ -80,7 +80,8 @@ def test_packed_on_the_device():
 
 @pytest.mark.parametrize("K", [20, 60, 64, 100, 128])
 @pytest.mark.parametrize("T", [1, 40, 64, 200])
-def test_the_16_bit_transform_is_the_solve_of_diag_beta(K, T):
+@pytest.mark.parametrize("scaled", [True, False])
+def test_the_16_bit_transform_is_the_solve(K, T, scaled):
     inputs, C = arguments(B=1, T=T, K=K, dtype=torch.float16), 64
     k, g, beta = (inputs[name].contiguous() for name in ("k", "g", "beta"))
     g[:, T // 2] = -torch.inf
@@ -89,7 +90,7 @@ def test_the_16_bit_transform_is_the_solve_of_diag_beta(K, T):
     chunks = -(-T // C)
     ut_transform_16bit_kernel[chunks, 2](
         k, g, beta, c, UT, None, 1, T, T, 2, 2,
-        K=K, BK=max(16, 1 << (K - 1).bit_length()), HAS_G=True, PACKED=False, SCALED=True,
+        K=K, BK=max(16, 1 << (K - 1).bit_length()), HAS_G=True, PACKED=False, SCALED=scaled,
         LAUNCHES_NEXT=False, num_warps=1,
     )  # fmt: skip
     for j in range(chunks):
@@ -99,7 +100,8 @@ def test_the_16_bit_transform_is_the_solve_of_diag_beta(K, T):
             keys, log_decay, strength = rule
             A = wy.interaction(keys, strength, decay(log_decay)[1])
             found = UT[hv, part].double().cpu()
-            assert_close(found[:, : len(A)], wy.solve(A, torch.diag(strength)), KERNEL_FLOAT16)
+            right = torch.diag(strength if scaled else torch.ones_like(strength))
+            assert_close(found[:, : len(A)], wy.solve(A, right), KERNEL_FLOAT16)
             assert not found[:, len(A) :].any()
 
 

@@ -277,7 +277,7 @@ def test_the_tile_rule():
             assert K <= BK < 2 * K and BK * BV <= 4096
             assert BV >= min(8, V) and BV < 2 * V
             assert BV <= 8 or states * -(-V // BV) >= PROGRAMS
-    assert tile_rule(32, 128, 128) == (128, 8)
+    assert tile_rule(32, 128, 128) == (128, 16)
     assert tile_rule(64 * 32, 128, 128) == (128, 32)
 
 

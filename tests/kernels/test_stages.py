@@ -30,12 +30,15 @@ def one_chunk(C, d_k, d_v, reset_at=None):
     return q, k, v, g, beta, S
 
 
-def transform(k, g, beta, C):
-    """What the kernel makes of one chunk: c, and `(I + A)^-1 diag(beta)`; poisoned before."""
+def transform(k, g, beta, C, scaled=True):
+    """What the kernel makes of one chunk: c, and `(I + A)^-1 diag(beta)`; poisoned before.
+
+    The inverse alone unless `scaled`.
+    """
     c, UT = torch.full((1, C), math.nan, dtype=torch.float64), torch.full((1, C, C), math.nan)
     ut_transform_kernel[1, 1](
         k.float(), None if g is None else g.float(), beta.float(), c, UT, None,
-        1, C, C, 1, 1, K=k.shape[1], C=C, BK=16, HAS_G=g is not None, PACKED=False, SCALED=True,
+        1, C, C, 1, 1, K=k.shape[1], C=C, BK=16, HAS_G=g is not None, PACKED=False, SCALED=scaled,
         PRECISION="tf32x3",
     )  # fmt: skip
     return c[0], UT[0]
@@ -43,13 +46,15 @@ def transform(k, g, beta, C):
 
 @pytest.mark.parametrize("C", [16, 32, 64])
 @pytest.mark.parametrize("reset_at", [None, 5])
-def test_the_transform_is_the_solve_of_diag_beta(C, reset_at):
+@pytest.mark.parametrize("scaled", [True, False])
+def test_the_transform_is_the_solve(C, reset_at, scaled):
     _, k, _, g, beta, _ = one_chunk(C, 12, 7, reset_at)
-    c, UT = transform(k, g, beta, C)
+    c, UT = transform(k, g, beta, C, scaled)
     gamma, Gamma = decay(g)
     assert_close(torch.exp2(c), gamma, KERNEL_FLOAT32)
     A = wy.interaction(k, beta, Gamma)
-    assert_close(UT, wy.solve(A, torch.diag(beta)), KERNEL_FLOAT32)
+    right = torch.diag(beta if scaled else torch.ones_like(beta))
+    assert_close(UT, wy.solve(A, right), KERNEL_FLOAT32)
 
 
 def test_strong_decays_leave_the_weak_ones_exact():

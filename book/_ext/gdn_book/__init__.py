@@ -5,14 +5,45 @@ The parts:
     results   reads the results of `python -m gdn_ref.proofs --json ...`
     rules     what makes the build fail: equations, checks and citations that do not match
     badges    the note under each labelled equation
-    pages     the directives of the verification and errata pages
+    pages     the directives of the verification page
+    equations the table of all equations on it, with a filter
+    sources   a page for each chapter's checks with their source
+    errata    the errata page
+    record    the execution page: how each notebook ran, and with which versions
+    report    links to report a slip, once the repository has an address
     links     equation labels in code and docstrings become links; figure scripts
     numbers   chapter numbers come from file names
+    launch    the buttons that run a notebook
+    front     the first page's map of chapters and its reading paths
+    head      each page's description and card, and only the scripts that it needs
+    previews  what a link leads to, shown beside it
+    access    repairs for screen readers
+    symbols   symbols lead to the notation page
+    addresses, tables   what the others share
+    pdf, onepage        the built site on paper: a program of its own, `make pdf`
 """
 
 from pathlib import Path
 
-from . import badges, links, numbers, pages, results, rules
+from . import (
+    access,
+    badges,
+    equations,
+    errata,
+    front,
+    head,
+    launch,
+    links,
+    numbers,
+    pages,
+    previews,
+    record,
+    report,
+    results,
+    rules,
+    sources,
+    symbols,
+)
 
 
 def setup(app):
@@ -21,7 +52,8 @@ def setup(app):
     app.add_config_value("gdn_code", ["gdn_ref", "kernels"], "env", types=[list])
     app.add_config_value("gdn_proofs_digest", "", "env", types=[str])
     app.connect("config-inited", _fingerprint_the_results)
-    for part in (rules, badges, pages, links, numbers):
+    parts = (rules, badges, pages, equations, sources, errata, record, report, links, numbers)
+    for part in (*parts, launch, front, head, previews, symbols, access):
         part.connect(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
 

@@ -5,7 +5,7 @@ from html import escape
 
 from docutils import nodes
 
-from . import results
+from . import addresses, results, symbols
 
 
 def connect(app):
@@ -17,32 +17,25 @@ def add_badges(app, doctree, docname):
     if app.builder.format != "html":
         return
     found = results.of(app)
-    home = verification_page(app, docname)
     for equation in list(doctree.findall(nodes.math_block)):
         label = equation.get("label")
         text = None
+        legend = _legend(symbols.links(app, docname, equation.astext()))
         if label in found.by_label:
-            text = checked(found.by_label[label], found.methods, home)
+            text = checked(app, docname, found.by_label[label], legend)
         elif label in found.definitions:
-            text = defined(found.definitions[label])
+            text = defined(app, docname, label, found.definitions[label], legend)
         if text:
             equation.parent.insert(
                 equation.parent.index(equation) + 1, nodes.raw("", text, format="html")
             )
 
 
-def verification_page(app, docname):
-    """The address of the verification page, seen from `docname`; None if the book has none."""
-    page = getattr(app.env, "gdn_verification_page", None)
-    return None if page is None else app.builder.get_relative_uri(docname, page)
+def _legend(links):
+    return f"<dl><dt>Symbols</dt><dd>{links}</dd></dl>" if links else ""
 
 
-def source_link(name, home):
-    """A link to the source of a check or an erratum on the verification page at `home`."""
-    return f'<a href="{escape(home)}#{results.check_id(name)}"><code>{escape(name)}</code></a>'
-
-
-def checked(checks, methods, home):
+def checked(app, docname, checks, legend=""):
     """The badge of a checked equation; `checks` are sorted, the strongest first."""
     best = checks[0]
     rejected = sum(m["rejected"] for check in checks for m in check["mutants"])
@@ -51,25 +44,29 @@ def checked(checks, methods, home):
         f"checked: {results.SHORT.get(best['method'], best['method'])}, "
         f"{prose(best['covers'])}; {rejected} {plural} rejected"
     )
-    inside = "".join(_one_check(check, methods, home) for check in checks)
-    return _details("checked", summary, inside)
+    inside = "".join(_one_check(app, docname, check) for check in checks)
+    return _details("checked", summary, inside + legend + _row(app, docname, best["label"]))
 
 
-def defined(meaning):
+def defined(app, docname, label, meaning, legend=""):
     """The badge of a definition: it names something and claims nothing."""
-    return _details("definition", "definition", f"<p>{prose(meaning)}</p>")
+    inside = f"<p>{prose(meaning)}</p>{legend}{_row(app, docname, label)}"
+    return _details("definition", "definition", inside)
 
 
-def _one_check(check, methods, home):
+def _row(app, docname, label):
+    return f"<p>{addresses.row_link(app, docname, label, 'In the table of all equations')}</p>"
+
+
+def _one_check(app, docname, check):
     method = check["method"]
     rows = [
-        ("Method", prose(methods.get(method, method))),
+        ("Method", prose(results.of(app).methods.get(method, method))),
         ("Covers", prose(check["covers"])),
         ("Residual", results.residual_text(check["residual"], method)),
         ("Rejects", "; ".join(_mutant(m, method) for m in check["mutants"])),
+        ("Source", addresses.source_link(app, docname, check["name"])),
     ]
-    if home is not None:
-        rows.append(("Source", source_link(check["name"], home)))
     return "<dl>" + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows) + "</dl>"
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from functools import cached_property
 from pathlib import Path
 
@@ -11,6 +12,23 @@ SHORT = {  # how a badge names a method
     "modular": "exact arithmetic modulo a prime",
     "float64": "float64",
 }
+
+COVERAGE = {  # what a check covers, in the words of the filter
+    "every": "every size",
+    "package": "the package's own code",
+    "counted": "operations counted",
+    "stated": "stated sizes or data",
+}
+
+
+def coverage(check):
+    """Which of `COVERAGE` a check is, read from what it says it covers."""
+    covers = check["covers"]
+    if re.search(r"\bcounted\b", covers):
+        return "counted"
+    if re.search(r"package|gdn_ref|(?:rule|decay|attention)\.[a-z]", covers):
+        return "package"
+    return "every" if check["method"] == "algebra" and "every" in covers else "stated"
 
 
 def digest(path):
@@ -84,11 +102,6 @@ def of(app):
     if getattr(app, "gdn_results", None) is None:
         app.gdn_results = Results(path)
     return app.gdn_results
-
-
-def check_id(name):
-    """The anchor of a check or erratum function on its page: `ch11_x.f` -> `check-ch11-x-f`."""
-    return "check-" + name.replace("_", "-").replace(".", "-")
 
 
 def residual_text(residual, method):

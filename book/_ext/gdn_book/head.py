@@ -1,0 +1,137 @@
+"""What stands in a page's head: its description and card, and only the scripts that it needs."""
+
+import re
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+
+from .front import Plan
+from .numbers import chapter_of
+
+CARD = "card.png"
+LENGTH = 200  # search engines show about this many characters
+HAS_MATHS = re.compile(r'class="(?:math|amsmath)|#equation-')
+HAS_WIDGETS = "application/vnd.jupyter.widget-view+json"
+WAIT = """document.documentElement.classList.add("gdn-typesetting");
+setTimeout(() => document.documentElement.classList.remove("gdn-typesetting"), 1500);"""
+
+
+def connect(app):
+    app.connect("html-page-context", finish_head, priority=900)  # after those that add scripts
+    app.connect("build-finished", draw_card)
+    app.connect("build-finished", drop_icon_script)
+
+
+def finish_head(app, pagename, templatename, context, doctree):
+    if app.builder.format != "html":
+        return
+    body = context.get("body", "")
+    if HAS_MATHS.search(body):
+        app.add_js_file(None, body=WAIT, priority=100)
+        app.add_js_file("maths.js", defer="defer", priority=450)  # before MathJax, which it sets up
+    for script in ("previews.js", "scroll.js"):
+        app.add_js_file(script, defer="defer")
+    if "gdn-map" in body:
+        app.add_js_file("chapter-map.js", defer="defer")
+    unneeded = [] if HAS_WIDGETS in body else ["html-manager/embed.js", "widget-state"]
+    if not HAS_MATHS.search(body):
+        unneeded += ["mathjax", "window.MathJax"]
+    context["script_files"] = [
+        script for script in context["script_files"] if not _is_any(script, unneeded)
+    ]
+    if doctree is not None:
+        context["metatags"] = context.get("metatags", "") + _meta(app, pagename, context, doctree)
+
+
+def _is_any(script, names):
+    """Is the script one of these, by its address, its type or its text?"""
+    told = f"{script.filename} {script.attributes.get('type')} {script.attributes.get('body')}"
+    return any(name in told[:400] for name in names)
+
+
+def _meta(app, pagename, context, doctree):
+    """Description and social card; the card's address only if the site's own is known."""
+    tags = {"description": _description(app, pagename, doctree)}
+    named = {
+        "og:title": context.get("title", ""),
+        "og:description": tags["description"],
+        "og:site_name": app.config.project,
+        "og:type": "article",
+    }
+    if app.config.html_baseurl:
+        home = app.config.html_baseurl.rstrip("/")
+        named["og:url"] = f"{home}/{app.builder.get_target_uri(pagename)}"
+        named["og:image"] = f"{home}/_static/{CARD}"
+        tags["twitter:card"] = "summary_large_image"
+    return "".join(
+        f'\n<meta {kind}="{name}" content="{escape(_plain(text))}" />'
+        for kind, group in (("name", tags), ("property", named))
+        for name, text in group.items()
+        if text
+    )
+
+
+def _description(app, pagename, doctree):
+    """A chapter's question and what it teaches; of another page, the first paragraph."""
+    chapter = chapter_of(pagename)
+    if chapter is None:
+        first = next(iter(doctree.findall(nodes.paragraph)), None)
+        return _cut(first.astext() if first is not None else "")
+    asks = Plan(app).chapters.get(chapter, {}).get("asks", "")
+    goals = next(iter(doctree.findall(nodes.admonition)), None)
+    if goals is None:
+        return _cut(asks)
+    title, *rest = (part.astext() for part in goals.findall(_is_line))
+    return _cut(f"{asks} {title} {' '.join(rest)}")
+
+
+def _is_line(node):
+    return isinstance(node, nodes.title | nodes.paragraph)
+
+
+def _cut(text):
+    """The text in one line, up to `LENGTH` characters, ending with a whole word."""
+    line = " ".join(text.split())
+    return line if len(line) <= LENGTH else line[:LENGTH].rsplit(" ", 1)[0].rstrip(",;:") + "\u2026"
+
+
+def _plain(text):
+    return re.sub(r"<[^>]+>", "", text)
+
+
+def draw_card(app, exception):
+    """The picture that a link to the book shows elsewhere: 1200 by 630, drawn with its colours."""
+    if exception or app.builder.format != "html":
+        return
+    import matplotlib.pyplot as plt
+
+    from gdn_ref.figures.style import COLOUR, RC, cells
+
+    with plt.rc_context({**RC, "savefig.transparent": False}):
+        card = plt.figure(figsize=(12, 6.3), dpi=100, facecolor="white")
+        card.text(0.07, 0.72, app.config.project, fontsize=38, weight="bold", color=COLOUR["ink"])
+        card.text(0.07, 0.60, "From softmax attention to a GPU kernel,", fontsize=22)
+        card.text(0.07, 0.53, "with every equation checked by a program", fontsize=22)
+        rule = r"$\mathbf{S}_t = \alpha_t \mathbf{S}_{t-1} (\mathbf{I} - \beta_t k_t k_t^\top)"
+        card.text(0.07, 0.24, rule + r" + \beta_t v_t k_t^\top$", fontsize=34)
+        state = card.add_axes((0.76, 0.42, 0.18, 0.42))
+        state.axis("off")
+        key, value = [0.3, 0.8, -0.5], [1, -0.6, 0.4, 0.9]
+        cells(state, _outer(value, key), 0, 4, 1)
+        state.set(xlim=(-0.1, 3.1), ylim=(-0.1, 4.1), aspect="equal")
+        card.savefig(Path(app.outdir) / "_static" / CARD)
+        plt.close(card)
+
+
+def _outer(rows, columns):
+    import numpy as np
+
+    return np.outer(rows, columns)
+
+
+def drop_icon_script(app, exception):
+    """The theme's icons come from its web font; the script that draws them again weighs 1.5 MB."""
+    script = Path(app.outdir) / "_static" / "scripts" / "fontawesome.js"
+    if not exception and script.is_file():
+        script.write_text("// The icons come from the web font in the style sheet.\n")

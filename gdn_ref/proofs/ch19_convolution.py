@@ -1,0 +1,164 @@
+"""Chapter 19: the short convolution, its state, its gradients, and what a shift is good for."""
+
+import numpy as np
+import sympy as sp
+import torch
+
+from ..convolution import causal_conv1d
+from .ch19_block import sigmoid, silu
+from .data import relative_error, worst
+from .registry import verifies
+
+T, D, W = 11, 5, 4
+COVERS = f"{T} tokens, {D} channels, {W} taps, with bias and earlier inputs"
+
+
+def inputs(seed=0):
+    """x `[T, D]`, weight `[D, W]`, bias `[D]` and the last W - 1 earlier inputs `[D, W - 1]`."""
+    random = torch.Generator().manual_seed(seed)
+    shapes = ((T, D), (D, W), (D,), (D, W - 1))
+    return [torch.randn(s, generator=random, dtype=torch.float64) for s in shapes]
+
+
+def raw(x, weight, bias, S, tap=lambda i: i):
+    """z_t, before the activation, as sums over the taps."""
+    before = torch.cat([S.T, x])  # row t + W - 1 is token t
+    return torch.stack(
+        [bias + sum(weight[:, tap(i)] * before[t + i] for i in range(W)) for t in range(len(x))]
+    )
+
+
+def package(x, weight, bias, S):
+    """What the package returns for one sequence: outputs `[T, D]` and the state after it."""
+    y, last = causal_conv1d(x[None], weight, bias, initial_state=S[None], output_final_state=True)
+    return y[0], last[0]
+
+
+@verifies(
+    "eq-causal-conv",
+    method="float64",
+    covers=COVERS,
+    mutants={
+        "taps reversed": {"tap": lambda i: W - 1 - i},
+        "no activation": {"activation": lambda z: z},
+        "bias after the activation": {"inside": 0, "outside": 1},
+    },
+)
+def convolution_is_the_sum(tap=lambda i: i, activation=silu, inside=1, outside=0):
+    """The package's convolution against the sum over the taps, channel by channel."""
+    x, weight, bias, S = inputs()
+    y = activation(raw(x, weight, inside * bias, S, tap)) + outside * bias
+    return relative_error(y, package(x, weight, bias, S)[0])
+
+
+def shift_in(S, x):
+    """The oldest input drops out, the newest comes in."""
+    return torch.cat([S[:, 1:], x[:, None]], dim=1)
+
+
+@verifies(
+    "eq-conv-state",
+    method="float64",
+    covers=f"{COVERS}; token by token against all at once, at every token",
+    mutants={
+        "newest in front": {"move": lambda S, x: torch.cat([x[:, None], S[:, :-1]], dim=1)},
+        "oldest overwritten in place": {
+            "move": lambda S, x: torch.cat([x[:, None], S[:, 1:]], dim=1)
+        },
+        "outputs kept instead of inputs": {"keep": lambda x, y: y},
+    },
+)
+def state_carries_on(move=shift_in, keep=lambda x, y: x):
+    """One token a call, with the state that the rule gives, and that state itself."""
+    x, weight, bias, S = inputs()
+    whole, states, rows = package(x, weight, bias, S)[0], [], []
+    for t in range(T):
+        rows.append(package(x[t : t + 1], weight, bias, S)[0])
+        S = move(S, keep(x[t], rows[-1][0]))
+        states.append(S)
+    after = [package(x[: t + 1], *inputs()[1:])[1] for t in range(T)]
+    return worst((torch.cat(rows), torch.stack(states)), (whole, torch.stack(after)))
+
+
+def silu_slope(z):
+    s = sigmoid(z)
+    return s * (1 + z * (1 - s))
+
+
+@verifies(
+    "eq-conv-backward",
+    method="float64",
+    covers=f"{COVERS}; against autograd through the package",
+    mutants={
+        "taps reversed": {"tap": lambda i: W - 1 - i},
+        "from earlier tokens": {"ahead": -1},
+        "slope of the sigmoid": {"slope": lambda z: sigmoid(z) * (1 - sigmoid(z))},
+    },
+)
+def gradients_are_the_sums(tap=lambda i: i, ahead=1, slope=silu_slope):
+    """dx, dw and the bias's gradient, for a random gradient of the outputs."""
+    x, weight, bias, S = inputs()
+    leaves = [y.clone().requires_grad_() for y in (x, weight, bias)]
+    dy = inputs(seed=1)[0]
+    expected = torch.autograd.grad(package(*leaves, S)[0], leaves, dy)
+    dz = dy * slope(raw(x, weight, bias, S))
+    dx = torch.zeros_like(x)
+    for t in range(T):
+        for i in range(W):
+            later = t + ahead * (W - 1 - i)
+            if 0 <= later < T:
+                dx[t] += weight[:, tap(i)] * dz[later]
+    before = torch.cat([S.T, x])
+    dw = torch.stack([(dz * before[tap(i) : tap(i) + T]).sum(0) for i in range(W)], dim=1)
+    return worst((dx, dw, dz.sum(0)), expected)
+
+
+@verifies(
+    "eq-conv-backward",
+    method="algebra",
+    covers="every z",
+    mutants={
+        "the sigmoid alone": {"claim": lambda z, s: s},
+        "sign of the second term": {"claim": lambda z, s: s * (1 - z * (1 - s))},
+    },
+)
+def slope_of_silu(claim=lambda z, s: s * (1 + z * (1 - s))):
+    """The derivative of z sigma(z)."""
+    z = sp.Symbol("z", real=True)
+    s = 1 / (1 + sp.exp(-z))
+    return sp.simplify(sp.diff(z * s, z) - claim(z, s))
+
+
+def successors(text):
+    """For each token of `text`, the one after its last earlier occurrence; None without one."""
+    last, answers = {}, []
+    for t, token in enumerate(text):
+        before = last.get(token)
+        answers.append(None if before is None else text[before + 1])
+        last[token] = t
+    return answers
+
+
+@verifies(
+    "eq-conv-induction",
+    method="polynomial",
+    covers="20 random texts of 24 tokens over 6 letters, coefficients of the letters' values",
+    mutants={
+        "key of the token itself": {"back": 0},
+        "key of two tokens back": {"back": 2},
+        "no correction": {"correct": 0},
+    },
+)
+def answers_are_successors(back=1, correct=1):
+    """The delta rule with orthonormal keys, one token back, against a search in the text."""
+    letters, residual = 6, []
+    values = np.eye(letters, dtype=int)  # row a: the value of letter a in terms of all values
+    for seed in range(20):
+        text = np.random.default_rng(seed).integers(letters, size=24)
+        S = np.zeros((letters, letters), dtype=int)  # row a: what the memory answers at key a
+        for t, answer in enumerate(successors(text)):
+            if t >= back:
+                k = text[t - back]
+                S[k] += values[text[t]] - correct * S[k]
+            residual.append(S[text[t]] - (0 if answer is None else values[answer]))
+    return residual

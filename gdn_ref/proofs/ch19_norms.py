@@ -1,0 +1,129 @@
+"""Chapter 19: the two norms of the block, of keys and queries and of the output."""
+
+import numpy as np
+import sympy as sp
+import torch
+
+from .. import gated_delta_rule
+from ..layers import GatedRMSNorm
+from ..ops import fused_recurrent_gated_delta_rule
+from .ch19_block import gate_first, gated_norm, sigmoid
+from .data import hard_inputs, relative_error
+from .registry import verifies
+
+D = sp.Symbol("d", positive=True)
+
+
+def root(x, eps=1e-6):
+    """Under the root: the squared length and eps."""
+    return np.sqrt((x * x).sum(-1, keepdims=True) + eps)
+
+
+@verifies(
+    "eq-qk-norm",
+    method="float64",
+    covers="30 tokens, raw keys and queries of length 0.002, d_k = 12, d_v = 7, nonzero state",
+    mutants={
+        "eps times d_k": {"length": lambda x: root(x, 12e-6)},
+        "eps beside the root": {"length": lambda x: root(x, 0) + 1e-6},
+        "no scale": {"scale": 1.0},
+        "scale on the key": {"on_key": 12**-0.5},
+    },
+)
+def rule_normalises_inside(length=root, scale=12**-0.5, on_key=1.0):
+    """The public function on raw keys and queries against the reference on normalised ones."""
+    q, k, v, g, beta, S = hard_inputs(T=30)
+    q, k = 0.002 * q, 0.002 * k
+
+    def public(x):
+        return torch.from_numpy(x)[None, :, None]
+
+    raw = [public(x) for x in (q, k, v)]
+    state = torch.from_numpy(S.T.copy())[None, None]
+    o, _ = fused_recurrent_gated_delta_rule(
+        *raw, g=public(g), beta=public(beta), initial_state=state, use_qk_l2norm_in_kernel=True
+    )
+    expected, _ = gated_delta_rule.recurrent(
+        scale * q / length(q), on_key * k / length(k), v, g, beta, S
+    )
+    return relative_error(o[0, :, 0], expected)
+
+
+@verifies(
+    "eq-gated-norm",
+    method="float64",
+    covers="40 outputs of 6 heads, d_v = 7, length about 0.01, so that eps counts",
+    mutants={
+        "gate before the norm": {"form": gate_first},
+        "sum in place of the mean": {
+            "form": lambda o, z, w, e: gated_norm(o, z, w, 7 * e) / 7**0.5
+        },
+        "sigmoid as the gate": {"form": lambda o, z, w, e: gated_norm(o, z, w, e) / z},
+        "eps beside the root": {
+            "form": lambda o, z, w, e: (
+                gated_norm(o, z, w, 0) / (1 + e / (o * o).mean(-1, keepdim=True).sqrt())
+            )
+        },
+    },
+)
+def layer_normalises_then_gates(form=gated_norm):
+    """The layer's norm against its formula."""
+    random = torch.Generator().manual_seed(0)
+    o, z = torch.randn(2, 40, 6, 7, generator=random, dtype=torch.float64)
+    norm = GatedRMSNorm(7, dtype=torch.float64)
+    with torch.no_grad():
+        norm.weight.uniform_(0.5, 1.5, generator=random)
+        return relative_error(norm(0.004 * o, z), form(0.004 * o, z, norm.weight, norm.eps))
+
+
+@verifies(
+    "eq-norm-scale",
+    method="algebra",
+    covers="every output, every size, every positive factor",
+    mutants={
+        "eps stays": {"power": 0},
+        "eps over c": {"power": 1},
+        "eps times c squared": {"power": -2},
+    },
+)
+def factor_moves_to_eps(power=2):
+    """Squares of an entry of both sides; both entries have the sign of o."""
+    o, m, c, eps = sp.symbols("o m c epsilon", positive=True)  # entry, mean square
+    scaled = (c * o) ** 2 / (c**2 * m + eps)
+    return sp.simplify(scaled - o**2 / (m + eps / c**power))
+
+
+@verifies(
+    "eq-norm-gradient",
+    method="algebra",
+    covers="every size, entries on and off the diagonal of the Jacobian",
+    mutants={"norm held fixed": {"pull": 0}, "sum, not mean": {"pull": D}, "sign": {"pull": -1}},
+)
+def jacobian_of_the_norm(pull=1):
+    """The derivatives of two entries of n by one entry of o, less (I - n n^T / d) / r."""
+    o, other, rest, eps = sp.symbols("o p R epsilon", positive=True)  # R: the other squares / d
+    r = sp.sqrt(o**2 / D + rest + eps)
+    on = sp.diff(o / r, o) - (1 - pull * (o / r) ** 2 / D) / r
+    off = sp.diff(other / r, o) + pull * o * other / r**3 / D
+    return [sp.simplify(on), sp.simplify(off)]
+
+
+@verifies(
+    "eq-norm-gradient",
+    method="float64",
+    covers="40 outputs of 6 heads, d_v = 7, against autograd through the layer's norm",
+    mutants={"gate left out": {"gate": 0}, "weight left out": {"weigh": 0}},
+)
+def gradient_through_the_layer(gate=1, weigh=1):
+    """The gradient of o for a random gradient of the gated, normalised output."""
+    random = torch.Generator().manual_seed(0)
+    o, z, dy = torch.randn(3, 40, 6, 7, generator=random, dtype=torch.float64)
+    norm = GatedRMSNorm(7, dtype=torch.float64)
+    with torch.no_grad():
+        norm.weight.uniform_(0.5, 1.5, generator=random)
+    o.requires_grad_()
+    (expected,) = torch.autograd.grad(norm(o, z), o, dy)
+    with torch.no_grad():
+        r = torch.sqrt((o * o).mean(-1, keepdim=True) + norm.eps)
+        n, dn = o / r, dy * norm.weight**weigh * (z * sigmoid(z)) ** gate
+        return relative_error((dn - n * (n * dn).mean(-1, keepdim=True)) / r, expected)

@@ -1,0 +1,470 @@
+"""The Triton backward pass, in the interpreter: against autograd of the token loop, and by stage.
+
+Every gradient is compared in relative Frobenius norm with the one that autograd finds in float64.
+"""
+
+import math
+
+import pytest
+import torch
+from tolerances import GRADIENT_FLOAT16, GRADIENT_FLOAT32, assert_close
+
+from gdn_ref import backward, chunk_gated_delta_rule, fused_recurrent_gated_delta_rule, wy
+from gdn_ref.chunking import decay
+from gdn_ref.gated_delta_rule import chunk as chunk_forward
+from gdn_ref.kernels.chunk_gradients import chunk_gradients_kernel
+from gdn_ref.kernels.chunk_states import chunk_states_kernel
+from gdn_ref.kernels.state_gradients import state_gradients_kernel
+from gdn_ref.proofs.data import hard_inputs
+
+triton = pytest.importorskip("triton")
+pytestmark = pytest.mark.interpreter
+
+INSIDE = dict.fromkeys(
+    ["use_qk_l2norm_in_kernel", "use_gate_in_kernel", "use_beta_sigmoid_in_kernel"], True
+)
+
+
+@pytest.fixture(autouse=True)
+def unwritten_memory_is_nan():
+    """An element of a gradient that no program writes stays NaN, and no tolerance accepts it."""
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = True
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+def arguments(B=1, T=40, H=1, HV=2, K=12, V=7, N=None, seed=0):
+    """Hard inputs in the layout of `ops`, float32, as a dictionary."""
+    q, k, v, g, beta, S = (
+        torch.from_numpy(x).float()
+        for x in hard_inputs(T=T, d_k=K, d_v=V, batch=(max(B, N or B), HV), seed=seed)
+    )
+    tokens_first = (x[:B].transpose(1, 2) for x in (q[:, :H], k[:, :H], v, g, beta))
+    q, k, v, g, beta = tokens_first
+    return {"q": q, "k": k, "v": v, "g": g, "beta": beta, "initial_state": S[: N or B].mT}
+
+
+def gradients_given(o, S, seed=1):
+    """Random gradients of the outputs and of the final states."""
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(x.shape, generator=generator).to(x.dtype) for x in (o, S)]
+
+
+def results(rule, inputs, **options):
+    """Fresh leaves of `inputs`, and what the rule makes of them: outputs, final states."""
+    leaves = {name: x if x is None else x.detach().clone() for name, x in inputs.items()}
+    for x in leaves.values():
+        if x is not None:
+            x.requires_grad_()
+    return leaves, rule(**leaves, output_final_state=True, **options)
+
+
+def compare(inputs, tolerance=GRADIENT_FLOAT32, dtype=torch.float32, flow="both", **options):
+    """Every gradient with Triton against the token loop's in float64; returns Triton's."""
+    given = {n: x.to(dtype) if n in ("q", "k", "v") else x for n, x in inputs.items()}
+    exact = {n: x if x is None else x.double() for n, x in given.items()}
+    leaves, found = results(chunk_gated_delta_rule, given, backend="triton", **options)
+    options.pop("chunk_size", None)
+    exact, expected = results(fused_recurrent_gated_delta_rule, exact, **options)
+    flowing = {"both": slice(None), "o": slice(0, 1), "S": slice(1, None)}[flow]
+    d_found = gradients_given(*found)
+    d_expected = [x.double() for x in d_found]
+    torch.autograd.backward(found[flowing], d_found[flowing])
+    torch.autograd.backward(expected[flowing], d_expected[flowing])
+    for name, x in leaves.items():
+        if x is not None:
+            right = exact[name].grad
+            right = torch.zeros_like(x) if right is None else right  # q, to the state alone
+            assert x.grad.dtype == x.dtype
+            assert_close(x.grad, right, tolerance)
+    return {name: x.grad for name, x in leaves.items() if x is not None}
+
+
+@pytest.mark.parametrize("chunk_size", [16, 32, 64])
+@pytest.mark.parametrize("T", [1, 16, 33, 70])
+def test_any_length_and_chunk_size(T, chunk_size):
+    compare(arguments(T=T), chunk_size=chunk_size)
+
+
+@pytest.mark.parametrize("flow", ["o", "S"])
+def test_a_gradient_of_one_result_alone(flow):
+    compare(arguments(B=2), flow=flow, chunk_size=16)
+
+
+@pytest.mark.parametrize("K, V", [(2, 1), (16, 16), (100, 60), (24, 130), (256, 18)])
+def test_any_head_dimension(K, V):
+    compare(arguments(K=K, V=V, HV=1), chunk_size=32)
+
+
+@pytest.mark.parametrize("H, HV", [(1, 1), (3, 3), (2, 6)])
+def test_grouped_value_heads(H, HV):
+    compare(arguments(H=H, HV=HV, T=20), chunk_size=16)
+
+
+@pytest.mark.parametrize("chunk_size", [16, 64])
+def test_float16(chunk_size):
+    compare(arguments(T=70, V=70), GRADIENT_FLOAT16, torch.float16, chunk_size=chunk_size)
+
+
+@pytest.mark.parametrize("lengths", [[40], [13, 27], [0, 7, 0, 0, 20, 0], [1] * 4, [16, 32, 2]])
+def test_packed_sequences(lengths):
+    cu_seqlens = torch.tensor([0, *lengths]).cumsum(0)
+    inputs = arguments(T=sum(lengths), N=len(lengths))
+    compare(inputs, cu_seqlens=cu_seqlens, chunk_size=16)
+
+
+def test_offsets_that_lie_apart_in_memory():
+    cu_seqlens = torch.tensor([[0, 9], [17, 9], [40, 9]], dtype=torch.int32)[:, 0]
+    compare(arguments(N=2), cu_seqlens=cu_seqlens, chunk_size=16)
+
+
+def test_a_packed_sequence_does_not_feel_its_neighbours():
+    inputs = arguments(T=50, N=3)
+    alone = slice(17, 37)
+    found = []
+    for change in (0.0, math.nan):
+        leaves, (o, _) = results(
+            chunk_gated_delta_rule, inputs, chunk_size=16, backend="triton",
+            cu_seqlens=torch.tensor([0, alone.start, alone.stop, 50]),
+        )  # fmt: skip
+        do, _ = gradients_given(o, o)
+        do[:, : alone.start] += change
+        do[:, alone.stop :] += change
+        o.backward(do)
+        S = leaves.pop("initial_state")
+        found.append([S.grad[1], *(x.grad[:, alone] for x in leaves.values())])
+        for x in inputs.values():
+            if x.shape[1] == 50:
+                x[:, : alone.start] += change
+                x[:, alone.stop :] += change
+    for before, after in zip(*found, strict=True):
+        assert torch.equal(before, after)
+
+
+@pytest.mark.parametrize("state_v_first", [False, True])
+@pytest.mark.parametrize("with_state", [False, True])
+def test_state_layouts_and_no_initial_state(state_v_first, with_state):
+    inputs = arguments(V=9, T=20)
+    if state_v_first:
+        inputs["initial_state"] = inputs["initial_state"].mT
+    if not with_state:
+        inputs["initial_state"] = None
+    compare(inputs, state_v_first=state_v_first, chunk_size=16)
+
+
+def test_no_decay_is_the_delta_rule():
+    compare({**arguments(), "g": None}, chunk_size=16)
+
+
+@pytest.mark.parametrize("chunk_size", [16, 64])
+def test_resets_and_strong_decays(chunk_size):
+    inputs = arguments(T=70)
+    inputs["g"][:, 20:30] = -20.0
+    inputs["g"][:, 50:] = -2.0  # ratios of cumulative decays would be 0/0 here
+    resets = [0, 5, 6, 40, 67]  # the last in a chunk that is not whole
+    inputs["g"][:, resets] = -math.inf
+    found = compare(inputs, chunk_size=chunk_size)
+    assert all(x.isfinite().all() for x in found.values())
+    dg = found["g"].abs()  # nothing comes past a reset
+    assert dg[:, resets].max() < 1e-6 * dg.max()
+
+
+def test_under_strong_decays_each_gradient_of_a_decay_is_exact():
+    # the dot form of eq-grad-decay is a difference of numbers far larger than the result
+    inputs = {**arguments(T=64, HV=3), "g": torch.full((1, 64, 3), -2.0)}
+    exact = {name: x.double() for name, x in inputs.items()}
+    errors = []
+    for chunk_size in (16, 32):
+        leaves, found = results(
+            chunk_gated_delta_rule, inputs, backend="triton", chunk_size=chunk_size
+        )
+        right, expected = results(fused_recurrent_gated_delta_rule, exact)
+        given = gradients_given(*found)
+        torch.autograd.backward(found, given)
+        torch.autograd.backward(expected, [x.double() for x in given])
+        errors.append((leaves["g"].grad / right["g"].grad - 1).abs().median().item())
+    assert max(errors) < 1e-4, errors
+
+
+def test_tokens_that_write_nothing():
+    # beta's gradient there is what the write would bring: it must not be divided out of E
+    inputs = arguments()
+    inputs["beta"][:, [0, 3, 20, 39]] = 0.0
+    found = compare(inputs, chunk_size=16)
+    assert found["beta"][:, [0, 3, 20, 39]].all()
+    assert not found["v"][:, [0, 3, 20, 39]].any()
+
+
+def test_from_an_empty_state_the_first_decay_has_no_gradient():
+    # eq-grad-crossing: nothing comes from before the first token
+    found = compare({**arguments(B=2), "initial_state": None}, chunk_size=16)
+    dg = found["g"].abs()
+    assert dg[:, 0].max() < 1e-5 * dg[:, 1].min()
+
+
+@pytest.mark.parametrize("allow_neg_eigval", [False, True])
+def test_everything_inside(allow_neg_eigval):
+    inputs = arguments(T=33)
+    inputs["q"], inputs["k"] = 3.0 * inputs["q"], 0.2 * inputs["k"]
+    inputs["g"], inputs["beta"] = 2.0 + inputs["g"], inputs["beta"] - 1.0
+    inputs |= {"A_log": torch.tensor([-1.0, 1.0]), "dt_bias": torch.tensor([0.5, -0.5])}
+    compare(inputs, **INSIDE, allow_neg_eigval=allow_neg_eigval, scale=0.7, chunk_size=16)
+
+
+def test_gradients_that_lie_apart_in_memory_and_that_are_expanded():
+    inputs = arguments(B=2, H=2, T=20)
+    assert not inputs["q"].is_contiguous()
+    found = []
+    for apart in (False, True):
+        leaves, (o, S) = results(chunk_gated_delta_rule, inputs, backend="triton")
+        do, dS = gradients_given(o, S)
+        if apart:
+            do, dS = do.transpose(0, 3).contiguous().transpose(0, 3), dS.mT.contiguous().mT
+        torch.autograd.backward([o, S], [do, dS])
+        found.append([x.grad for x in leaves.values()])
+    for x, y in zip(*found, strict=True):
+        assert torch.equal(x, y)
+    found = []
+    for total in (lambda x: x.sum(), lambda x: (x * torch.ones_like(x)).sum()):
+        leaves, (o, S) = results(chunk_gated_delta_rule, inputs, backend="triton")
+        (total(o) + total(S)).backward()
+        found.append([x.grad for x in leaves.values()])
+    for x, y in zip(*found, strict=True):
+        assert torch.equal(x, y)
+
+
+def test_an_input_used_twice_gets_both_gradients():
+    inputs = arguments(T=20)
+    del inputs["q"]
+    gradients = []
+    for dtype, backend in ((torch.float32, "triton"), (torch.float64, "reference")):
+        leaves = {name: x.to(dtype, copy=True).requires_grad_() for name, x in inputs.items()}
+        o, _ = chunk_gated_delta_rule(q=leaves["k"], **leaves, backend=backend)
+        o.square().sum().backward()
+        gradients.append(leaves["k"].grad)
+    assert_close(*gradients, GRADIENT_FLOAT32)
+
+
+@pytest.mark.parametrize("wanted", ["q", "k", "v", "g", "beta", "initial_state"])
+def test_only_what_asks_gets_a_gradient(wanted):
+    inputs = arguments(T=18)
+    _, (o, S) = results(chunk_gated_delta_rule, inputs, backend="triton", chunk_size=16)
+    given = gradients_given(o, S)
+    leaves, all_results = results(chunk_gated_delta_rule, inputs, backend="triton", chunk_size=16)
+    torch.autograd.backward(all_results, given)
+    inputs[wanted].requires_grad_()
+    alone = chunk_gated_delta_rule(
+        **inputs, output_final_state=True, backend="triton", chunk_size=16
+    )
+    torch.autograd.backward(alone, given)
+    for name, x in inputs.items():
+        if name == wanted:
+            assert torch.equal(x.grad, leaves[name].grad)
+        else:
+            assert x.grad is None, name
+
+
+def test_where_nothing_asks_there_is_no_graph():
+    inputs = arguments(T=3)
+    o, S = chunk_gated_delta_rule(**inputs, output_final_state=True, backend="triton")
+    assert not o.requires_grad and not S.requires_grad
+    inputs["v"].requires_grad_()
+    with torch.no_grad():
+        o, S = chunk_gated_delta_rule(**inputs, output_final_state=True, backend="triton")
+    assert not o.requires_grad and not S.requires_grad
+
+
+def test_the_dtypes_of_the_inputs_may_differ():
+    inputs = arguments(T=20)
+    inputs["q"], inputs["beta"] = inputs["q"].half(), inputs["beta"].half()
+    compare_exactly = {name: x.double() for name, x in inputs.items()}
+    leaves, (o, S) = results(chunk_gated_delta_rule, inputs, backend="triton")
+    exact, expected = results(chunk_gated_delta_rule, compare_exactly)
+    given = gradients_given(o, S)
+    torch.autograd.backward([o, S], given)
+    torch.autograd.backward(expected, [x.double() for x in given])
+    for name, x in leaves.items():
+        assert x.grad.dtype == inputs[name].dtype
+        tolerance = GRADIENT_FLOAT16 if x.dtype == torch.float16 else GRADIENT_FLOAT32
+        assert_close(x.grad, exact[name].grad, tolerance)
+
+
+@pytest.mark.parametrize("B, T", [(0, 5), (2, 0), (0, 0)])
+def test_no_sequences_or_no_tokens(B, T):
+    inputs = {n: x[:B] if n == "initial_state" else x[:B, :T] for n, x in arguments(B=2).items()}
+    leaves, (o, S) = results(chunk_gated_delta_rule, inputs, backend="triton")
+    do, dS = gradients_given(o, S)
+    torch.autograd.backward([o, S], [do, dS])
+    for name, x in leaves.items():
+        assert x.grad.shape == inputs[name].shape
+    if T == 0:
+        assert torch.equal(leaves["initial_state"].grad, dS)
+
+
+def test_no_tokens_and_no_gradient_of_the_state():
+    leaves, (o, _) = results(
+        chunk_gated_delta_rule,
+        {n: x if n == "initial_state" else x[:, :0] for n, x in arguments().items()},
+        backend="triton",
+    )
+    o.sum().backward()
+    assert not leaves["initial_state"].grad.any()
+
+
+def test_autocast_changes_nothing():
+    inputs, found = arguments(T=20), []
+    for enabled in (False, True):
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            leaves, (o, S) = results(chunk_gated_delta_rule, inputs, backend="triton")
+            torch.autograd.backward([o, S], gradients_given(o, S))
+        found.append([x.grad for x in leaves.values()])
+    for x, y in zip(*found, strict=True):
+        assert torch.equal(x, y)
+
+
+def test_only_the_inputs_are_kept():
+    inputs = {name: x.contiguous() for name, x in arguments(T=70, N=2).items()}
+    inputs["initial_state"] = inputs["initial_state"].mT.contiguous()
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: kept.append(x) or x, lambda x: x):
+        leaves, _ = results(
+            chunk_gated_delta_rule, inputs, backend="triton", state_v_first=True,
+            cu_seqlens=(cu_seqlens := torch.tensor([0, 20, 70])),
+        )  # fmt: skip
+    own = {x.data_ptr() for x in (*leaves.values(), cu_seqlens)}
+    assert {x.data_ptr() for x in kept} == own
+
+
+def test_an_input_changed_before_the_backward_pass_is_an_error():
+    leaves, (o, _) = results(chunk_gated_delta_rule, arguments(T=3), backend="triton")
+    with torch.no_grad():
+        leaves["v"].add_(1.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        o.sum().backward()
+
+
+def test_a_second_derivative_is_refused_not_wrong():
+    leaves, (o, _) = results(chunk_gated_delta_rule, arguments(T=3), backend="triton")
+    (dv,) = torch.autograd.grad(o.square().sum(), leaves["v"], create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        dv.sum().backward()
+
+
+def one_sequence(T, C, HV=2, K=12, V=20, seed=0):
+    """One key head with HV value heads: inputs, and the reference's chunks from first to last.
+
+    Returns float64 tensors, and for each chunk its slice, `gamma`, `(I + A)^-1`, the state that it
+    received and the gradient of the state that it hands on, with the gradients `backward.chunk`.
+    """
+    data = hard_inputs(T=T, d_k=K, d_v=V, batch=(HV,), seed=seed)
+    q, k, v, g, beta, S = (torch.from_numpy(x) for x in data)
+    q, k = q[:1], k[:1]
+    generator = torch.Generator().manual_seed(seed)
+    do = torch.randn(v.shape, generator=generator, dtype=torch.float64)
+    dS = torch.randn(S.shape, generator=generator, dtype=torch.float64)
+    parts = [slice(at, min(at + C, T)) for at in range(0, T, C)]
+    chunks = []
+    state = S
+    for part in parts:
+        tokens = (q[:, part], k[:, part], v[:, part], g[:, part], beta[:, part])
+        gamma, Gamma = decay(g[:, part])
+        A = wy.interaction(k[:, part], beta[:, part], Gamma)
+        identity = torch.eye(A.shape[-1], dtype=A.dtype).expand_as(A)
+        chunks.append({"part": part, "tokens": tokens, "gamma": gamma, "S": state})
+        chunks[-1]["T_inv"] = wy.solve(A, identity)
+        _, state = chunk_forward(state, *tokens)
+    gradient = dS
+    for piece in reversed(chunks):
+        piece["dS"] = gradient
+        found = backward.chunk(piece["S"], *piece["tokens"], do[:, piece["part"]], gradient)
+        piece["gradients"] = dict(zip(["S", "q", "k", "v", "g", "beta"], found, strict=True))
+        gradient = found[0]
+    return {"q": q, "k": k, "v": v, "beta": beta, "S": S, "do": do, "dS": dS}, chunks
+
+
+def for_kernels(inputs, chunks, T, C):
+    """The inputs as the kernels read them, with `c`, `T_inv`, and room full of NaN for results."""
+    HV, _, V = inputs["v"].shape
+    K = inputs["k"].shape[-1]
+    given = {
+        name: inputs[name].movedim(0, 1).float().contiguous()
+        for name in ("q", "k", "v", "do", "beta")
+    }
+    given |= {name: inputs[name].float().contiguous() for name in ("S", "dS")}
+    given["c"] = torch.cat([torch.log2(piece["gamma"]) for piece in chunks], dim=1)
+    given["T_inv"] = torch.zeros(HV, T, C)
+    for piece in chunks:
+        rows = piece["T_inv"].shape[-1]
+        given["T_inv"][:, piece["part"], :rows] = piece["T_inv"]
+    for name, shape in {
+        "states": (len(chunks), HV, V, K), "dstates": (len(chunks), HV, V, K), "Z": (T, HV, V),
+        "dS_first": (HV, V, K), "dq": (T, 1, K), "dk": (T, 1, K), "dg": (T, HV), "dbeta": (T, HV),
+    }.items():  # fmt: skip
+        given[name] = torch.full(shape, math.nan)
+    sizes = {"H": 1, "HV": HV, "K": K, "V": V, "C": C, "BK": max(16, triton.next_power_of_2(K))}
+    return given, {**sizes, "BV": 16, "PACKED": False, "PRECISION": "tf32x3"}
+
+
+@pytest.mark.parametrize("v_first", [True, False])
+@pytest.mark.parametrize("T, C", [(40, 16), (64, 32), (20, 64)])
+def test_the_states_are_those_that_the_chunks_receive(T, C, v_first):
+    inputs, chunks = one_sequence(T, C)
+    x, constants = for_kernels(inputs, chunks, T, C)
+    K, V, HV = constants["K"], constants["V"], constants["HV"]
+    first = x["S"] if v_first else x["S"].mT.contiguous()
+    chunk_states_kernel[(HV * triton.cdiv(V, 16),)](
+        x["k"], x["v"], x["beta"], x["c"], x["T_inv"], first, x["states"], None, T, T,
+        S_v=K if v_first else 1, S_k=1 if v_first else V, HAS_S=True, STAGES=1, **constants,
+    )  # fmt: skip
+    for j, piece in enumerate(chunks):
+        assert_close(x["states"][j], piece["S"], GRADIENT_FLOAT32)
+
+
+@pytest.mark.parametrize("v_first", [True, False])
+@pytest.mark.parametrize("T, C, scale", [(40, 16, 1.0), (64, 32, 0.3), (20, 64, 1.0)])
+def test_the_gradients_of_the_states_and_the_transposed_solve(T, C, scale, v_first):
+    inputs, chunks = one_sequence(T, C)
+    x, constants = for_kernels(inputs, chunks, T, C)
+    HV, V, K = constants["HV"], constants["V"], constants["K"]
+    last = x["dS"] if v_first else x["dS"].mT.contiguous()
+    state_gradients_kernel[(HV * triton.cdiv(V, 16),)](
+        x["q"] / scale, x["k"], x["do"], x["beta"], x["c"], x["T_inv"], last, x["Z"],
+        x["dstates"], x["dS_first"], None, scale, T, T, S_v=K if v_first else 1,
+        S_k=1 if v_first else V, HAS_DS=True, STAGES=1, **constants,
+    )  # fmt: skip
+    for j, piece in enumerate(chunks):
+        assert_close(x["dstates"][j], piece["dS"], GRADIENT_FLOAT32)
+        # eq-grad-query: dV = diag(beta) Z
+        Z = piece["gradients"]["v"] / inputs["beta"][:, piece["part"], None]
+        assert_close(x["Z"][piece["part"]].movedim(1, 0), Z, GRADIENT_FLOAT32)
+    assert_close(x["dS_first"], chunks[0]["gradients"]["S"], GRADIENT_FLOAT32)
+
+
+@pytest.mark.parametrize("short", [False, True])
+@pytest.mark.parametrize("T, C, scale", [(40, 16, 1.0), (52, 32, 0.3), (20, 64, 1.0)])
+def test_the_gradients_of_one_chunk(T, C, scale, short):
+    inputs, chunks = one_sequence(T, C)
+    x, constants = for_kernels(inputs, chunks, T, C)
+    Z = torch.cat([piece["gradients"]["v"] for piece in chunks], dim=1) / inputs["beta"][..., None]
+    x["Z"].copy_(Z.movedim(0, 1))
+    for j, piece in enumerate(chunks):
+        x["states"][j], x["dstates"][j] = piece["S"], piece["dS"]
+    before = x["Z"].clone()
+    chunk_gradients_kernel[1 if short else len(chunks), 1](
+        x["q"] / scale, x["k"], x["v"], x["beta"], x["c"], x["T_inv"], x["do"], x["Z"],
+        x["states"], x["dstates"], x["dq"], x["dk"], x["dg"], x["dbeta"], None, scale, 1, T, T,
+        HAS_G=True, SHORT=short, **constants,
+    )  # fmt: skip
+    done = chunks[-1:] if short else chunks
+    for piece in done:
+        part, right = piece["part"], piece["gradients"]
+        assert_close(scale * x["dq"][part, 0], right["q"].sum(0) * scale**2, GRADIENT_FLOAT32)
+        assert_close(x["dk"][part, 0], right["k"].sum(0), GRADIENT_FLOAT32)
+        for name in ("g", "beta"):
+            assert_close(x["d" + name][part].T, right[name], GRADIENT_FLOAT32)
+        assert_close(x["Z"][part].movedim(1, 0), right["v"], GRADIENT_FLOAT32)
+    rest = slice(0, done[0]["part"].start)
+    assert torch.equal(x["Z"][rest], before[rest])
+    for name in ("dq", "dk", "dg", "dbeta"):
+        assert x[name][rest].isnan().all()

@@ -1,0 +1,315 @@
+"""The backward pass on a CUDA device: every dtype and tile, Hopper's kernels, repeatability."""
+
+import math
+
+import pytest
+import torch
+from tolerances import (
+    GRADIENT_BFLOAT16,
+    GRADIENT_BFLOAT16_NUMBERS,
+    GRADIENT_FLOAT16,
+    GRADIENT_FLOAT32,
+    GRADIENT_TF32,
+    assert_close,
+)
+
+from gdn_ref import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule
+from gdn_ref.kernels import backward as kernels
+from gdn_ref.proofs.data import hard_inputs
+
+pytestmark = pytest.mark.gpu
+
+
+def arguments(B=2, T=300, H=2, HV=4, K=128, V=64, N=None, dtype=torch.bfloat16):
+    q, k, v, g, beta, S = (
+        torch.from_numpy(x).cuda()
+        for x in hard_inputs(T=T, d_k=K, d_v=V, batch=(max(B, N or B), HV))
+    )
+    q, k, v = (x[:B].transpose(1, 2).to(dtype).contiguous() for x in (q[:, :H], k[:, :H], v))
+    g, beta = (x[:B].transpose(1, 2).float().contiguous() for x in (g, beta))
+    S = S[: N or B].mT.float().contiguous()
+    return {"q": q, "k": k, "v": v, "g": g, "beta": beta, "initial_state": S}
+
+
+def gradients_given(inputs, seed=1):
+    """Random gradients of the outputs and of the final states."""
+    B, _, HV, V = inputs["v"].shape
+    K, S = inputs["q"].shape[3], inputs.get("initial_state")
+    generator = torch.Generator("cuda").manual_seed(seed)
+    shape = (B, HV, K, V) if S is None else S.shape
+    normal = [
+        torch.randn(x, generator=generator, device="cuda") for x in (inputs["v"].shape, shape)
+    ]
+    return normal[0].to(inputs["v"].dtype), normal[1]
+
+
+def gradients(
+    inputs, given, rule=chunk_gated_delta_rule, flow=("o", "S"), backend="triton", **options
+):
+    """The gradient of every tensor in `inputs`, by name."""
+    leaves = {n: x.detach().requires_grad_() for n, x in inputs.items() if x is not None}
+    missing = {n: None for n, x in inputs.items() if x is None}
+    results = rule(**leaves, **missing, output_final_state=True, backend=backend, **options)
+    chosen = [i for i, name in enumerate(("o", "S")) if name in flow]
+    results, given = [results[i] for i in chosen], [given[i] for i in chosen]
+    found = torch.autograd.grad(results, list(leaves.values()), given, materialize_grads=True)
+    return dict(zip(leaves, found, strict=True))
+
+
+def exact_gradients(inputs, given, rule=fused_recurrent_gated_delta_rule, **options):
+    """The same by autograd of the reference, in float64."""
+    exact = {n: x if x is None else x.double() for n, x in inputs.items()}
+    return gradients(exact, [x.double() for x in given], rule, backend="reference", **options)
+
+
+def bar(name, dtype, precision="highest"):
+    """The relative error that a gradient may have."""
+    if dtype == torch.bfloat16:
+        return GRADIENT_BFLOAT16_NUMBERS if name in ("g", "beta") else GRADIENT_BFLOAT16
+    if dtype == torch.float16:
+        return GRADIENT_FLOAT16
+    return GRADIENT_FLOAT32 if precision == "highest" else GRADIENT_TF32
+
+
+def compare(found, expected, dtype=torch.bfloat16, precision="highest"):
+    """Every gradient within its bar; the message has all errors."""
+    wrong = {}
+    for name, x in found.items():
+        try:
+            assert x.isfinite().all(), "not finite"
+            assert_close(
+                x.double().cpu(), expected[name].double().cpu(), bar(name, dtype, precision)
+            )
+        except AssertionError as error:
+            wrong[name] = str(error)
+    assert not wrong, wrong
+
+
+def equal(found, expected):
+    for name, x in found.items():
+        assert torch.equal(x, expected[name]), name
+
+
+@pytest.fixture(params=["hopper", "portable"])
+def path(request, monkeypatch):
+    """Both kernels for 16-bit heads of 64 or 128, where the device has both."""
+    if request.param == "portable":
+        monkeypatch.setattr(kernels, "runs_on_hopper", lambda *shape: False)
+    elif torch.cuda.get_device_capability() != (9, 0):
+        pytest.skip("the kernels for Hopper need compute capability 9.0")
+    return request.param
+
+
+@pytest.mark.parametrize(
+    "K, V, chunk_size",
+    [
+        *((K, V, 64) for K, V in ((20, 5), (60, 100), (64, 64), (100, 60), (128, 128))),
+        *((K, V, C) for K, V in ((60, 100), (128, 64)) for C in (16, 32)),
+        (128, 40, 64), (200, 16, 64), (256, 256, 64), (256, 256, 16),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "dtype, precision",
+    [
+        (torch.bfloat16, "highest"),
+        (torch.float16, "highest"),
+        (torch.float32, "high"),
+        (torch.float32, "highest"),
+    ],
+)
+def test_every_configuration_we_ship(K, V, chunk_size, dtype, precision):
+    inputs = arguments(K=K, V=V, dtype=dtype)
+    given = gradients_given(inputs)
+    torch.set_float32_matmul_precision(precision)
+    try:
+        found = gradients(inputs, given, chunk_size=chunk_size)
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    compare(found, exact_gradients(inputs, given, chunk_gated_delta_rule), dtype, precision)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("T", [1, 40, 64, 192, 200])
+@pytest.mark.parametrize("K, V", [(64, 64), (64, 128), (128, 128), (128, 192)])
+def test_whole_and_short_chunks(path, K, V, T, dtype):
+    inputs = arguments(T=T, K=K, V=V, dtype=dtype)
+    q, k, v = (inputs[name] for name in ("q", "k", "v"))
+    assert kernels.runs_on_hopper(q, k, v, 64) == (path == "hopper")
+    given = gradients_given(inputs)
+    compare(gradients(inputs, given), exact_gradients(inputs, given), dtype)
+
+
+@pytest.mark.parametrize("H, HV", [(1, 1), (3, 3), (2, 8)])
+def test_grouped_value_heads(path, H, HV):
+    inputs = arguments(H=H, HV=HV)
+    given = gradients_given(inputs)
+    compare(gradients(inputs, given), exact_gradients(inputs, given))
+
+
+@pytest.mark.parametrize("lengths", [[0, 17, 0, 128, 1, 64, 200, 0], [63] * 40, [1] * 70])
+def test_packed_sequences(path, lengths):
+    inputs = arguments(B=1, T=sum(lengths), N=len(lengths))
+    options = {"cu_seqlens": torch.tensor([0, *lengths], device="cuda").cumsum(0)}
+    given = gradients_given(inputs)
+    expected = exact_gradients(inputs, given, chunk_gated_delta_rule, **options)
+    compare(gradients(inputs, given, **options), expected)
+
+
+@pytest.mark.parametrize("flow", ["o", "S"])
+@pytest.mark.parametrize("missing", ["g", "initial_state"])
+def test_what_is_left_out(path, missing, flow):
+    inputs = {**arguments(), missing: None}
+    given = gradients_given(inputs)
+    found = gradients(inputs, given, flow=flow)
+    compare(found, exact_gradients(inputs, given, flow=flow))
+
+
+def test_state_first_by_values(path):
+    inputs = arguments(V=128)
+    inputs["initial_state"] = inputs["initial_state"].mT.contiguous()
+    given = gradients_given(inputs)
+    options = {"state_v_first": True}
+    compare(gradients(inputs, given, **options), exact_gradients(inputs, given, **options))
+
+
+def test_everything_inside(path):
+    inputs = arguments()
+    inputs["g"], inputs["beta"] = 2.0 + inputs["g"], inputs["beta"] - 1.0
+    inputs["A_log"] = torch.linspace(-1, 1, 4, device="cuda")
+    inputs["dt_bias"] = torch.linspace(0.5, -0.5, 4, device="cuda")
+    options = dict.fromkeys(
+        ["use_qk_l2norm_in_kernel", "use_gate_in_kernel", "use_beta_sigmoid_in_kernel"], True
+    )
+    given = gradients_given(inputs)
+    found = gradients(inputs, given, **options)
+    expected = exact_gradients(inputs, given, **options)
+    for name in ("A_log", "dt_bias"):
+        x, right = found.pop(name), expected.pop(name)
+        assert_close(x.double().cpu(), right.cpu(), GRADIENT_BFLOAT16_NUMBERS)
+    compare(found, expected)
+
+
+def test_resets_and_strong_decays(path):
+    inputs = arguments(T=200)
+    inputs["g"][:, 20:30] = -20.0
+    inputs["g"][:, 150:] = -2.0
+    inputs["g"][:, [0, 5, 6, 100, 195]] = -math.inf  # the last in a chunk that is not whole
+    given = gradients_given(inputs)
+    compare(gradients(inputs, given), exact_gradients(inputs, given))
+
+
+def test_tokens_that_write_nothing(path):
+    inputs = arguments(T=200)
+    inputs["beta"][:, ::3] = 0.0
+    given = gradients_given(inputs)
+    compare(gradients(inputs, given), exact_gradients(inputs, given))
+
+
+def test_from_an_empty_state_the_first_decay_has_no_gradient(path):
+    inputs = {**arguments(), "initial_state": None}
+    dg = gradients(inputs, gradients_given(inputs))["g"].abs()
+    assert dg[:, 0].max() < 1e-2 * dg[:, 1:].max()
+
+
+@pytest.mark.parametrize("K", [64, 100, 128])
+def test_two_runs_agree_to_the_bit(K):
+    inputs = arguments(B=1, T=500, K=K, V=128, N=4)
+    options = {"cu_seqlens": torch.tensor([0, 0, 37, 357, 500], device="cuda")}
+    given = gradients_given(inputs)
+    first = gradients(inputs, given, **options)
+    for _ in range(3):
+        equal(gradients(inputs, given, **options), first)
+
+
+@pytest.mark.parametrize("K, V", [(64, 64), (128, 128), (100, 60)])
+def test_a_sequence_does_not_feel_its_neighbours(K, V):
+    inputs = arguments(B=1, T=400, K=K, V=V, N=3)
+    options = {"cu_seqlens": torch.tensor([0, 97, 301, 400], device="cuda")}
+    alone = slice(97, 301)
+    do, dS = gradients_given(inputs)
+    found = []
+    for _ in range(2):
+        found.append(gradients(inputs, (do, dS), **options))
+        for x in (do, *(inputs[name] for name in ("q", "k", "v", "g", "beta"))):
+            x[:, : alone.start] = torch.nan
+            x[:, alone.stop :] = torch.nan
+        dS[[0, 2]] = torch.nan
+        inputs["initial_state"][[0, 2]] = torch.nan
+    before, after = found
+    assert torch.equal(before.pop("initial_state")[1], after.pop("initial_state")[1])
+    for name, x in before.items():
+        assert torch.equal(x[:, alone], after[name][:, alone]), name
+
+
+@pytest.mark.parametrize("unaligned", ["q", "v", "do"])
+def test_memory_that_the_copy_engine_cannot_read(unaligned):
+    inputs = arguments()
+    given = gradients_given(inputs)
+    expected = exact_gradients(inputs, given)
+    tensors = {**inputs, "do": given[0]}
+    x = tensors[unaligned]
+    moved = torch.empty(x.numel() + 1, dtype=x.dtype, device="cuda")[1:].view(x.shape).copy_(x)
+    assert moved.data_ptr() % 16
+    tensors[unaligned] = moved
+    do = tensors.pop("do")
+    compare(gradients(tensors, (do, given[1])), expected)
+
+
+def test_gradients_that_lie_apart_in_memory(path):
+    inputs = arguments()
+    do, dS = gradients_given(inputs)
+    apart = (do.transpose(1, 3).contiguous().transpose(1, 3), dS.mT.contiguous().mT)
+    equal(gradients(inputs, apart), gradients(inputs, (do, dS)))
+
+
+@pytest.mark.parametrize("K", [100, 128])
+def test_a_cuda_graph_replays_both_passes(K):
+    inputs = arguments(K=K)
+    given = gradients_given(inputs)
+    stream = torch.cuda.Stream()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        expected = gradients(inputs, given)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        found = gradients(inputs, given)
+    for x in found.values():
+        x.zero_()
+    graph.replay()
+    torch.cuda.synchronize()
+    equal(found, expected)
+
+
+@pytest.mark.parametrize("K", [16, 64])
+def test_more_sequences_than_a_short_axis_of_the_grid_holds(K):
+    inputs = arguments(B=1, T=3, H=1, HV=1, K=K, V=64)
+    many = {name: x.expand(70_000, *x.shape[1:]).contiguous() for name, x in inputs.items()}
+    given = gradients_given(inputs)
+    given_many = [x.expand(70_000, *x.shape[1:]).contiguous() for x in given]
+    one, found = gradients(inputs, given), gradients(many, given_many)
+    for name, x in found.items():
+        assert torch.equal(x, one[name].expand_as(x)), name
+
+
+def test_offsets_beyond_31_bits(path):
+    free, _ = torch.cuda.mem_get_info()
+    if free < 60e9:
+        pytest.skip(f"needs 60 GB of free device memory, has {free / 1e9:.0f}")
+    HV, K, V, last = 32, 64, 64, 200
+    T = 2**31 // (HV * V) + last
+    generator = torch.Generator("cuda").manual_seed(0)
+    q, k, v, do = (
+        torch.randn(1, T, *heads, generator=generator, device="cuda", dtype=torch.bfloat16)
+        for heads in ((1, K), (1, K), (HV, V), (HV, V))
+    )
+    q, k = (torch.nn.functional.normalize(x, dim=-1) for x in (q, k))
+    g = -0.1 * torch.rand(1, T, HV, generator=generator, device="cuda")
+    beta = torch.rand(1, T, HV, generator=generator, device="cuda")
+    tokens = {"q": q, "k": k, "v": v, "g": g, "beta": beta}
+    ends = torch.tensor([0, T - last, T], device="cuda")
+    found = gradients(tokens, (do,), flow="o", cu_seqlens=ends)
+    alone = {name: x[:, -last:].contiguous() for name, x in tokens.items()}
+    expected = gradients(alone, (do[:, -last:].contiguous(),), flow="o")
+    for name, x in found.items():
+        assert torch.equal(x[:, -last:], expected[name]), name

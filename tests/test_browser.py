@@ -1,0 +1,111 @@
+"""gdn_ref.browser: without NumPy and Matplotlib the package imports, and proofs by algebra run."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gdn_ref import browser
+
+ROOT = Path(__file__).parents[1]
+BARE = """
+from importlib.machinery import PathFinder
+
+find = PathFinder.find_spec
+ABSENT = {"numpy", "matplotlib", "torch", "triton", "tqdm"}
+PathFinder.find_spec = lambda name, *more: (
+    None if name.partition(".")[0] in ABSENT else find(name, *more)
+)
+"""
+
+
+def run_bare(code):
+    """Run code in a Python that has no NumPy, Matplotlib, torch, triton or tqdm."""
+    command = [sys.executable, "-c", BARE + code]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_every_algebraic_check_runs_without_numpy_but_the_two_that_use_arrays():
+    done = run_bare("""
+from gdn_ref import browser
+browser.stand_in()
+from gdn_ref.proofs import registry
+registry.load('method="algebra"')  # a module with such checks imports no torch
+for check in registry.CHECKS:
+    if check.method == "algebra":
+        try:
+            assert registry.run(check)["passed"], check.name
+            print("ran")
+        except ModuleNotFoundError:
+            print("stopped", check.name)
+""")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines.count("ran") > 100
+    assert [line.split(".")[1] for line in lines if line != "ran"] == [
+        "clamped_stretches_are_right_to_the_last_bit",
+        "whole_columns_in_one_thread",
+    ]
+
+
+def test_one_proof_imports_only_its_chapter():
+    done = run_bare("""
+import sys
+from gdn_ref import browser
+browser.stand_in()
+from gdn_ref.proofs import prove
+print(prove("eq-gdn-order"))
+print(any(".proofs.ch11" in name for name in sys.modules))
+""")
+    assert done.returncode == 0, done.stderr
+    assert "eq-gdn-order holds" in done.stdout and done.stdout.endswith("False\n")
+
+
+@pytest.mark.parametrize(
+    "use",
+    ["np.zeros(3)", "np.linalg.norm([1])", "plt.subplots()", "np.float64(1)", "Rectangle((0, 0))"],
+)
+def test_what_needs_an_array_or_a_drawing_says_so(use):
+    done = run_bare(f"""
+from gdn_ref import browser
+browser.stand_in()
+import numpy as np
+import matplotlib.pyplot as plt
+from matplotlib.patches import Rectangle
+{use}
+""")
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert "ModuleNotFoundError" in last and "It comes from Pyodide's distribution" in last
+    assert ("needs NumPy" if use.startswith("np") else "needs Matplotlib") in last
+
+
+def test_without_a_network_fetch_says_so():
+    done = run_bare("""
+import asyncio
+from gdn_ref import browser
+asyncio.run(browser.fetch("numpy", "matplotlib"))
+import gdn_ref.figures.ch06, gdn_ref.gated_delta_rule
+""")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("NumPy and Matplotlib could not be loaded")
+
+
+def test_installed_packages_come_first():
+    code = """
+import asyncio
+from gdn_ref import browser
+asyncio.run(browser.fetch("numpy", "matplotlib"))
+import numpy
+print(numpy.zeros(2))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "NumPy and Matplotlib: ready\n[0. 0.]\n", done.stderr
+
+
+def test_another_package_is_refused():
+    with pytest.raises(
+        ValueError, match="packages: expected one of numpy, matplotlib, got 'torch'"
+    ):
+        browser.fetch("torch").send(None)
