@@ -82,7 +82,10 @@ def crossings_of(J, a, b, old):
 
 
 def launched(B, T, H, HV, D, dtype=torch.bfloat16, chunk_size=64):
-    """Of each launch of a backward pass: kernel, programs, bytes of each tensor. Nothing runs."""
+    """Of each launch of a backward pass: kernel, programs, bytes of each tensor. Nothing runs.
+
+    Chunks are those of the kernels for Hopper, as asked for.
+    """
     found = []
 
     def note(kernel, grid, arguments, constants, *rest, **options):
@@ -94,7 +97,17 @@ def launched(B, T, H, HV, D, dtype=torch.bfloat16, chunk_size=64):
              if isinstance(x, torch.Tensor)},
         ))  # fmt: skip
 
-    with torch.device("meta"), patch.object(backward, "launch", note), _without_pointers():
+    tiles = backward.gradient_tiles
+
+    def as_on_hopper(K, dtype, chunk_size, hopper):
+        return tiles(K, dtype, chunk_size, hopper=True)
+
+    with (
+        torch.device("meta"),
+        patch.object(backward, "launch", note),
+        patch.object(backward, "gradient_tiles", as_on_hopper),
+        _without_pointers(),
+    ):
         q, k = (torch.empty(B, T, H, D, dtype=dtype) for _ in range(2))
         v, do = (torch.empty(B, T, HV, D, dtype=dtype) for _ in range(2))
         g, beta, S, dS = (
