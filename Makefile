@@ -33,8 +33,8 @@ pdf: env ## the built book as one PDF, _build/gdn-book.pdf; `make book` first, n
 proofs: env ## every machine check of the equations, its mutants included
 	$(BIN)/python -m gdn_ref.proofs --json _build/proofs.json
 
-test: env ## the tests that need no GPU, in two processes
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not gpu"
+test: env ## the tests that need no GPU, in up to four processes
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup -m "not gpu"
 
 lab: env ## the chapters as notebooks, in JupyterLab
 	$(BIN)/jupyter lab chapters
