@@ -56,10 +56,16 @@ def stand_in():
 
 
 class Absent:
-    """A name of a package that is not there: calling it or looking into it raises."""
+    """A name of a package that is not there: calling it or looking into it raises.
+
+    A class may derive from one, so that its module imports; it then derives from nothing.
+    """
 
     def __init__(self, name):
         self._name = name
+
+    def __mro_entries__(self, bases):
+        return ()
 
     def __call__(self, *arguments, **keywords):
         self._refuse()

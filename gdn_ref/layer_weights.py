@@ -1,7 +1,7 @@
 """The weights of `GatedDeltaNet` from and to the layers of other libraries.
 
 A state dict is a dictionary from names to tensors. Each function takes one and returns another,
-and copies no more than it has to::
+and copies no more than it has to:
 
     layer.load_state_dict(from_qwen3_next(theirs, num_heads=16))
 

@@ -46,7 +46,7 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, tests th
     ("kernel: a row of the inverse misses the row above", "kernels/ut_transform.py",
      "for s in range(1, n)", "for s in range(2, n)", STAGES),
     ("kernel: the write strength lies on the wrong token", "kernels/ut_transform.py",
-     "(C, C)) * beta[None, :]", "(C, C)) * beta[:, None]", STAGES),
+     "UT *= beta[None, :]", "UT *= beta[:, None]", STAGES),
     ("kernel: Gamma loses its diagonal", "kernels/chunk_scan.py",
      "tl.where(i <= r, stretch", "tl.where(i < r, stretch", STAGES),
     ("kernel: the state does not decay", "kernels/chunk_scan.py",

@@ -68,11 +68,10 @@ def programs_suffice(programs=lambda T, N, C: floor(T / C) + N, most=3):
 
 @cache
 def packed(lengths=LENGTHS):
-    """A row of sequences modulo p, where each begins and ends, and the state each begins with."""
+    """A row of sequences modulo p, and the state that each begins with."""
     row = modular_tokens(C=sum(lengths), d_k=8, d_v=6, number_of_chunks=1)
     rng = np.random.default_rng(17)
-    bounds = list(pairwise(accumulate(lengths, initial=0)))
-    return row, bounds, [modular.random(rng, 6, 8) for _ in lengths]
+    return row, [modular.random(rng, 6, 8) for _ in lengths]
 
 
 def part(row, begin, end, S):
@@ -98,7 +97,8 @@ def gammas(alpha, bounds):
 
 def one_chunk(bounds, mask, mask_A, gamma_bounds, owners):
     """Outputs of the whole row as one chunk; `owners[n]` is whose state sequence n reads."""
-    row, _, states = packed()
+    row, states = packed()
+    mask, mask_A = same_sequence(mask), same_sequence(mask_A)
     Gamma = decay_mask(row.alpha)
     gamma = gammas(row.alpha, gamma_bounds)
 
@@ -113,10 +113,9 @@ def one_chunk(bounds, mask, mask_A, gamma_bounds, owners):
     return rows(gamma, read(row.Q)) + (Gamma * mask * (row.Q @ row.K.T)) @ E
 
 
-ROW, BOUNDS, STATES = packed()
-TOGETHER = same_sequence(BOUNDS)
-LATE = same_sequence([(0, 10), (10, 11), (11, 24)])
-EVERYONE = np.ones_like(TOGETHER)
+BOUNDS = list(pairwise(accumulate(LENGTHS, initial=0)))
+LATE = [(0, 10), (10, 11), (11, 24)]
+EVERYONE = [(0, 24)]
 
 
 @verifies(
@@ -132,12 +131,11 @@ EVERYONE = np.ones_like(TOGETHER)
         "all read the first state": {"owners": (0, 0, 0)},
     },
 )
-def one_chunk_of_many_sequences(
-    mask=TOGETHER, mask_A=TOGETHER, gamma_bounds=tuple(BOUNDS), owners=(0, 1, 2)
-):
+def one_chunk_of_many_sequences(mask=BOUNDS, mask_A=BOUNDS, gamma_bounds=BOUNDS, owners=(0, 1, 2)):
     """The row as one chunk with a mask of blocks, against each sequence by itself."""
     O = one_chunk(BOUNDS, mask, mask_A, gamma_bounds, owners)
-    alone = [recurrence(part(ROW, *bound, S))[0] for bound, S in zip(BOUNDS, STATES, strict=True)]
+    row, states = packed()
+    alone = [recurrence(part(row, *bound, S))[0] for bound, S in zip(BOUNDS, states, strict=True)]
     return (O - join(alone, np.concatenate)).residues
 
 
@@ -166,9 +164,10 @@ def transitions(x, t, order=1, write=True):
 def a_missing_boundary_leaks(F=transitions, start=1):
     """The state without the boundary minus the state with it, after some tokens."""
     residuals = []
-    before = recurrence(part(ROW, 0, 9, STATES[0]))[2]
+    row, states = packed()
+    before = recurrence(part(row, 0, 9, states[0]))[2]
     for t in (1, 13):
-        x = part(ROW, 9, 9 + t, STATES[1])
+        x = part(row, 9, 9 + t, states[1])
         leak = recurrence(replace(x, S=before))[2] - recurrence(x)[2]
-        residuals.append((leak - (before - STATES[1] * start) @ F(part(ROW, 9, 24, 0), t)).residues)
+        residuals.append((leak - (before - states[1] * start) @ F(part(row, 9, 24, 0), t)).residues)
     return residuals

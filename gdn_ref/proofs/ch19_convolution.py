@@ -1,7 +1,6 @@
 """Chapter 19: the short convolution, its state, its gradients, and what a shift is good for."""
 
 import numpy as np
-import sympy as sp
 import torch
 
 from ..convolution import causal_conv1d
@@ -111,22 +110,6 @@ def gradients_are_the_sums(tap=lambda i: i, ahead=1, slope=silu_slope):
     before = torch.cat([S.T, x])
     dw = torch.stack([(dz * before[tap(i) : tap(i) + T]).sum(0) for i in range(W)], dim=1)
     return worst((dx, dw, dz.sum(0)), expected)
-
-
-@verifies(
-    "eq-conv-backward",
-    method="algebra",
-    covers="every z",
-    mutants={
-        "the sigmoid alone": {"claim": lambda z, s: s},
-        "sign of the second term": {"claim": lambda z, s: s * (1 - z * (1 - s))},
-    },
-)
-def slope_of_silu(claim=lambda z, s: s * (1 + z * (1 - s))):
-    """The derivative of z sigma(z)."""
-    z = sp.Symbol("z", real=True)
-    s = 1 / (1 + sp.exp(-z))
-    return sp.simplify(sp.diff(z * s, z) - claim(z, s))
 
 
 def successors(text):

@@ -1,7 +1,6 @@
 """Chapter 19: how long a fresh head remembers, and what padding does to a memory."""
 
 import numpy as np
-import sympy as sp
 import torch
 from torch.nn.functional import softplus
 
@@ -54,21 +53,6 @@ def share_of_slow_heads(**replaced):
     """The closed form against Gauss-Legendre quadrature."""
     rates = np.exp(np.linspace(np.log(A[0] * DT[0] * 1.01), np.log(A[1] * DT[1] * 0.99), 40))
     return relative_error(below(rates, **replaced), [by_quadrature(rate) for rate in rates])
-
-
-@verifies(
-    "eq-gate-start",
-    method="algebra",
-    covers="every range and rate: the integral behind the closed form",
-    mutants={"A from zero": {"start": 0}, "not divided by Delta": {"power": 0}},
-)
-def integral_over_delta(start=1, power=1):
-    """The share of A below rate / Delta, averaged over the logarithm of Delta from low to high."""
-    x, rate, a0, a1, low, high = sp.symbols("x rho A_0 A_1 l u", positive=True)
-    share = sp.expand((rate / x - start * a0) / x**power)
-    found = sum(sp.integrate(term, (x, low, high)) for term in sp.Add.make_args(share))
-    claim = rate * (1 / low - 1 / high) - a0 * sp.log(high / low)
-    return sp.simplify(sp.expand_log(found - claim, force=True))
 
 
 @verifies(

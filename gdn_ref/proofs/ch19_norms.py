@@ -1,7 +1,6 @@
 """Chapter 19: the two norms of the block, of keys and queries and of the output."""
 
 import numpy as np
-import sympy as sp
 import torch
 
 from .. import gated_delta_rule
@@ -10,8 +9,6 @@ from ..ops import fused_recurrent_gated_delta_rule
 from .ch19_block import gate_first, gated_norm, sigmoid
 from .data import hard_inputs, relative_error
 from .registry import verifies
-
-D = sp.Symbol("d", positive=True)
 
 
 def root(x, eps=1e-6):
@@ -74,38 +71,6 @@ def layer_normalises_then_gates(form=gated_norm):
     with torch.no_grad():
         norm.weight.uniform_(0.5, 1.5, generator=random)
         return relative_error(norm(0.004 * o, z), form(0.004 * o, z, norm.weight, norm.eps))
-
-
-@verifies(
-    "eq-norm-scale",
-    method="algebra",
-    covers="every output, every size, every positive factor",
-    mutants={
-        "eps stays": {"power": 0},
-        "eps over c": {"power": 1},
-        "eps times c squared": {"power": -2},
-    },
-)
-def factor_moves_to_eps(power=2):
-    """Squares of an entry of both sides; both entries have the sign of o."""
-    o, m, c, eps = sp.symbols("o m c epsilon", positive=True)  # entry, mean square
-    scaled = (c * o) ** 2 / (c**2 * m + eps)
-    return sp.simplify(scaled - o**2 / (m + eps / c**power))
-
-
-@verifies(
-    "eq-norm-gradient",
-    method="algebra",
-    covers="every size, entries on and off the diagonal of the Jacobian",
-    mutants={"norm held fixed": {"pull": 0}, "sum, not mean": {"pull": D}, "sign": {"pull": -1}},
-)
-def jacobian_of_the_norm(pull=1):
-    """The derivatives of two entries of n by one entry of o, less (I - n n^T / d) / r."""
-    o, other, rest, eps = sp.symbols("o p R epsilon", positive=True)  # R: the other squares / d
-    r = sp.sqrt(o**2 / D + rest + eps)
-    on = sp.diff(o / r, o) - (1 - pull * (o / r) ** 2 / D) / r
-    off = sp.diff(other / r, o) + pull * o * other / r**3 / D
-    return [sp.simplify(on), sp.simplify(off)]
 
 
 @verifies(

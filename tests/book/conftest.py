@@ -18,3 +18,9 @@ def browser():
         chromium = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(params=["server", "file"])
+def root(request):
+    """The address of the site: over HTTP, and as files."""
+    return request.getfixturevalue("server") if request.param == "server" else SITE.as_uri() + "/"

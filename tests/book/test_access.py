@@ -10,15 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from book.test_site import (
-    PHONE,
-    Visit,
-    browser,  # noqa: F401
-    in_browser,
-    pages,
-    pages_with,
-    server,  # noqa: F401
-)
+from built_book import PHONE, Visit, in_browser, pages, pages_with
 
 from gdn_ref.figures.style import COLOUR
 
@@ -36,13 +28,13 @@ class TestEveryPage:
     pytestmark = in_browser
 
     @pytest.mark.parametrize("mode", ["light", "dark"])
-    def test_has_no_violation_of_wcag_aa(self, browser, server, path, mode):  # noqa: F811
+    def test_has_no_violation_of_wcag_aa(self, browser, server, path, mode):
         self.check(browser, server, path, color_scheme=mode)
 
-    def test_has_none_on_a_phone(self, browser, server, path):  # noqa: F811
+    def test_has_none_on_a_phone(self, browser, server, path):
         self.check(browser, server, path, viewport=PHONE)
 
-    def check(self, browser, server, path, **context):  # noqa: F811
+    def check(self, browser, server, path, **context):
         script = Path(AXE.submodule_search_locations[0], "axe.min.js").read_text(encoding="utf-8")
         with Visit(browser, server, reduced_motion="reduce", **context) as visit:
             page = visit.open(path)
@@ -56,7 +48,7 @@ class TestEveryPage:
 class TestMovingFigures:
     pytestmark = in_browser
 
-    def test_show_where_the_keyboard_is(self, browser, server, path):  # noqa: F811
+    def test_show_where_the_keyboard_is(self, browser, server, path):
         with Visit(browser, server) as visit:
             page = visit.open(path)
             page.keyboard.press("Tab")
@@ -69,7 +61,7 @@ class TestMovingFigures:
                 visible = (ring[0] != "none" and ring[1] >= 1) or ring[2] != "none"
                 assert visible, control.evaluate("e => e.outerHTML.slice(0, 160)")
 
-    def test_say_what_they_show(self, browser, server, path):  # noqa: F811
+    def test_say_what_they_show(self, browser, server, path):
         with Visit(browser, server) as visit:
             for figure in visit.open(path).locator(".gdn-figure").all():
                 assert figure.locator("[aria-live]").count(), figure.get_attribute("data-figure")
@@ -78,7 +70,7 @@ class TestMovingFigures:
                     assert handle.get_attribute("aria-valuetext")
 
     @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
-    def test_do_not_move_on_their_own(self, browser, server, path, motion):  # noqa: F811
+    def test_do_not_move_on_their_own(self, browser, server, path, motion):
         drawn = "() => [...document.querySelectorAll('.gdn-figure')].map((f) => f.innerHTML)"
         with Visit(browser, server, reduced_motion=motion) as visit:
             page = visit.open(path)

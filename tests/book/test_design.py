@@ -6,19 +6,8 @@ import re
 
 import pytest
 import yaml
-from book.test_site import (
-    DESK,
-    PHONE,
-    SITE,
-    Visit,
-    browser,  # noqa: F401
-    in_browser,
-    needs_site,
-    pages,
-    root,  # noqa: F401
-    server,  # noqa: F401
-)
 from bs4 import BeautifulSoup
+from built_book import DESK, PHONE, SITE, Visit, in_browser, needs_site, pages
 
 CHAPTERS = [path for path in pages() if re.match(r"chapters/\d\d_", path)]
 PLAN = yaml.safe_load((SITE.parents[1] / "book" / "chapters.yml").read_text(encoding="utf-8"))
@@ -40,7 +29,7 @@ class TestFirstSight:
     pytestmark = in_browser
 
     @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-    def test_nothing_moves_while_formulas_arrive(self, browser, server, path, size):  # noqa: F811
+    def test_nothing_moves_while_formulas_arrive(self, browser, server, path, size):
         with Visit(browser, server, viewport=size) as visit:
             visit.page.add_init_script(WATCH)
             visit.page.goto(server + path, wait_until="load")
@@ -50,7 +39,7 @@ class TestFirstSight:
                 visit.page.wait_for_timeout(60)
             assert visit.page.evaluate("window.shift") < 0.1
 
-    def test_weighs_less_than_1_5_megabytes(self, browser, server, path):  # noqa: F811
+    def test_weighs_less_than_1_5_megabytes(self, browser, server, path):
         """As a server that compresses sends it; pictures and figures' data are not counted."""
         weights = {}
 
@@ -68,7 +57,7 @@ class TestFirstSight:
 class TestTheFirstPage:
     pytestmark = in_browser
 
-    def test_can_be_read_within_a_second(self, browser, server):  # noqa: F811
+    def test_can_be_read_within_a_second(self, browser, server):
         times = []
         for _ in range(3):  # the best of three: others use the machine too
             with Visit(browser, server) as visit:
@@ -78,7 +67,7 @@ class TestTheFirstPage:
                 times.append(visit.page.evaluate(PAINTED))
         assert min(times) < 1000
 
-    def test_maps_every_chapter(self, browser, root):  # noqa: F811
+    def test_maps_every_chapter(self, browser, root):
         with Visit(browser, root) as visit:
             page = visit.open("book/intro.html")
             rows = page.locator(".gdn-map li[data-chapter]")
@@ -86,7 +75,7 @@ class TestTheFirstPage:
             assert rows.count() == len(NEEDS)
             assert ["chapters/" + link.rsplit("/", 1)[1] for link in linked] == CHAPTERS
 
-    def test_shows_what_a_chapter_builds_on(self, browser, server):  # noqa: F811
+    def test_shows_what_a_chapter_builds_on(self, browser, server):
         with Visit(browser, server) as visit:
             page = visit.open("book/intro.html")
             page.locator(".gdn-map li[data-chapter='6'] a").focus()
@@ -95,7 +84,7 @@ class TestTheFirstPage:
             assert found == sorted(before(6) | {6})
             assert "01, 02, 03, 04, 05" in page.locator(".gdn-map-says").inner_text()
 
-    def test_shows_a_reading_path(self, browser, server):  # noqa: F811
+    def test_shows_a_reading_path(self, browser, server):
         with Visit(browser, server) as visit:
             page = visit.open("book/intro.html")
             button = page.locator("button[data-path]").nth(1)
@@ -128,7 +117,7 @@ def test_a_chapter_needs_those_whose_equations_it_uses(path):
 class TestPrint:
     pytestmark = in_browser
 
-    def test_paper_is_white(self, browser, server):  # noqa: F811
+    def test_paper_is_white(self, browser, server):
         paper = "getComputedStyle(document.body).backgroundColor"
         with Visit(browser, server, color_scheme="dark") as visit:
             page = visit.open(CHAPTERS[0])
@@ -172,7 +161,7 @@ class TestPreviews:
     pytestmark = in_browser
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_come_on_hover_and_on_focus(self, browser, root, kind):  # noqa: F811
+    def test_come_on_hover_and_on_focus(self, browser, root, kind):
         with Visit(browser, root) as visit:
             page = visit.open(page_with(kind))
             page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
@@ -194,7 +183,7 @@ class TestPreviews:
             assert box.count() == 0
             assert visit.trouble == []
 
-    def test_explain_a_symbol_in_a_formula(self, browser, root):  # noqa: F811
+    def test_explain_a_symbol_in_a_formula(self, browser, root):
         with Visit(browser, root) as visit:
             page = visit.open(CHAPTERS[0])
             letter = page.locator("article mjx-container [data-mml-node=mi]:has([data-c='1D412'])")

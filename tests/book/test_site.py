@@ -6,14 +6,7 @@
 import functools
 
 import pytest
-from built_book import PHONE, SITE, Visit, in_browser, pages, pages_with
-
-
-@pytest.fixture(params=["server", "file"])
-def root(request):
-    """The address of the site: over HTTP, and as files."""
-    return request.getfixturevalue("server") if request.param == "server" else SITE.as_uri() + "/"
-
+from built_book import PHONE, Visit, in_browser, pages, pages_with
 
 UNTYPESET = """() => [...document.querySelectorAll('.math')]
     .filter(e => !e.querySelector('mjx-container') || e.querySelector('mjx-lazy'))
