@@ -22,12 +22,19 @@ PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 900}
 
 needs_site = pytest.mark.skipif(not SITE.is_dir(), reason="no built book: run `make book` first")
-in_browser = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH"),
-    needs_site,
-]
+
+
+def in_browser_of(group):
+    """Marks of tests that drive a browser; those of one group follow each other in one process."""
+    return [
+        pytest.mark.browser,
+        pytest.mark.xdist_group(group),
+        pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH"),
+        needs_site,
+    ]
+
+
+in_browser = in_browser_of("browser")
 
 
 def pages():

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from built_book import PHONE, Visit, in_browser, pages, pages_with
+from built_book import PHONE, Visit, in_browser_of, pages, pages_with
 
 from gdn_ref.figures.style import COLOUR
+
+in_browser = in_browser_of("access")
 
 ROOT = Path(__file__).parents[2]
 AXE = find_spec("axe_playwright_python")

@@ -7,7 +7,9 @@ import re
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from built_book import DESK, PHONE, SITE, Visit, in_browser, needs_site, pages
+from built_book import DESK, PHONE, SITE, Visit, in_browser_of, needs_site, pages
+
+in_browser = in_browser_of("design")
 
 CHAPTERS = [path for path in pages() if re.match(r"chapters/\d\d_", path)]
 PLAN = yaml.safe_load((SITE.parents[1] / "book" / "chapters.yml").read_text(encoding="utf-8"))
