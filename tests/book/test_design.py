@@ -22,6 +22,14 @@ document.addEventListener('DOMContentLoaded', () => new MutationObserver(() => {
     if (!document.documentElement.classList.contains('gdn-typesetting'))
         window.shown ??= performance.now();
 }).observe(document.documentElement, {attributes: true}));"""
+JOB = """() => {
+    const start = performance.now();
+    let sum = 1;
+    for (let i = 0; i < 3e7; i++) sum = (sum * 1103515245 + 12345) & 0x7fffffff;
+    window.sum = sum;
+    return performance.now() - start;
+}"""
+JOB_TAKES = 160  # ms where the page was measured at 390 to 590 ms: 4 cores, Chromium 150
 PAINTED = """() => Math.max(window.shown ?? 0,
     performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Infinity)"""
 
@@ -60,14 +68,20 @@ class TestTheFirstPage:
     pytestmark = in_browser
 
     def test_can_be_read_within_a_second(self, browser, server):
-        times = []
-        for _ in range(3):  # the best of three: others use the machine too
+        """On a machine that does `JOB` in `JOB_TAKES`; a slower or busier one has longer."""
+        tries = []
+        while len(tries) < 12:  # others use the machine too
             with Visit(browser, server) as visit:
+                slower = max(1, visit.page.evaluate(JOB) / JOB_TAKES)
                 visit.page.add_init_script(WATCH)
                 visit.page.goto(server + "book/intro.html", wait_until="load")
-                visit.page.wait_for_timeout(500)
-                times.append(visit.page.evaluate(PAINTED))
-        assert min(times) < 1000
+                visit.page.wait_for_timeout(1000)
+                tries.append((round(visit.page.evaluate(PAINTED)), round(slower, 2)))
+                if tries[-1][0] < 1000 * slower:
+                    break
+                visit.page.wait_for_timeout(2000)
+        else:
+            pytest.fail(f"milliseconds, and how much slower the machine was: {tries}")
 
     def test_maps_every_chapter(self, browser, root):
         with Visit(browser, root) as visit:

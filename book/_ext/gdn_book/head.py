@@ -11,6 +11,7 @@ from .numbers import chapter_of
 
 CARD = "card.png"
 LENGTH = 200  # search engines show about this many characters
+SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")  # the theme asks for them first
 HAS_MATHS = re.compile(r'class="(?:math|amsmath)|#equation-')
 HAS_WIDGETS = "application/vnd.jupyter.widget-view+json"
 WAIT = """document.documentElement.classList.add("gdn-typesetting");
@@ -40,6 +41,9 @@ def finish_head(app, pagename, templatename, context, doctree):
     context["script_files"] = [
         script for script in context["script_files"] if not _is_any(script, unneeded)
     ]
+    for script in context["script_files"]:
+        if _is_any(script, SEARCH):
+            script.attributes["defer"] = "defer"
     if doctree is not None:
         context["metatags"] = context.get("metatags", "") + _meta(app, pagename, context, doctree)
 
