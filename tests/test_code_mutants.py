@@ -21,6 +21,7 @@ FORWARD = "tests/kernels/test_forward.py"
 BACKWARD = "tests/kernels/test_backward.py"
 DECODING = "tests/test_decoding.py"
 RECURRENT = "tests/kernels/test_recurrent.py"
+ACTIVATIONS = "tests/kernels/test_activations.py"
 
 EDITS = [  # what it does, file, line as it stands, line as it becomes, tests that must notice
     ("Gamma loses its diagonal", "gdn_ref/chunking.py",
@@ -96,6 +97,12 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, tests th
     ("kernel: a token is read twice", "kernels/recurrent.py", "t + 1, end,", "t, end,", RECURRENT),
     ("kernel: the gate loses what 1 + exp(x) rounds away", "kernels/recurrent.py",
      "tl.log(rounded) * (y / tl.where(kept == 0.0, 1.0, kept))", "tl.log(rounded)", RECURRENT),
+    ("kernel: a unit vector may still grow", "kernels/activations.py",
+     "dx = r * (dy - tl.sum(y * dy, axis=1)[:, None] * y)", "dx = r * dy", ACTIVATIONS),
+    ("kernel: a program's numbers begin where its rows do", "kernels/activations.py",
+     "pid.to(tl.int64) * own + i", "pid.to(tl.int64) * ROWS + i", ACTIVATIONS),
+    ("a call is taken for another with other options", "gdn_ref/prepared.py",
+     "key = (prepare, options, settings,", "key = (prepare, settings,", OPS),
 ]  # fmt: skip
 
 
