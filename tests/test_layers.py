@@ -313,6 +313,13 @@ def test_weights_go_there_and_back(there, back):
     assert all(torch.equal(returned[name], x) for name, x in weights.items())
 
 
+def test_a_bias_is_not_lost_on_the_way_to_qwen():
+    weights = layer(conv_bias=True).state_dict()
+    for there in (layer_weights.to_qwen3_5, ROUND_TRIPS["qwen3_next"][0]):
+        with pytest.raises(ValueError, match="weights: expected no conv1d.bias"):
+            there(weights)
+
+
 def test_rows_of_qwen3_next_are_grouped_by_key_head():
     net = layer()
     qkvz = layer_weights.to_qwen3_next(net.state_dict(), H)["in_proj_qkvz.weight"]
