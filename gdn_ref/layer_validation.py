@@ -1,10 +1,15 @@
 """Argument checks for `convolution` and `layers`, in the manner of `validation`."""
 
+import math
+from numbers import Real
+
 import torch
 
 from . import validation
 
 ACTIVATIONS = ("silu", None)
+CONV_STATE = ("N", "D", "W - 1")
+RECURRENT_STATE = ("N", "HV", "K", "V")
 
 
 def check_convolution(x, weight, bias, state, state_name, state_axis, cu_seqlens):
@@ -62,16 +67,22 @@ def check_activation(activation):
         raise ValueError(f"activation: expected 'silu' or None, got {activation!r}")
 
 
-def check_inputs(x, hidden_size, cache, cu_seqlens, attention_mask):
-    """Types and shapes, before any work. Returns the number of sequences."""
-    sizes = {"hidden_size": hidden_size}
+def check_inputs(layer, x, cache, cu_seqlens, attention_mask):
+    """Types, shapes and devices, before any work. Returns the number of sequences."""
+    sizes = {"hidden_size": layer.hidden_size, "D": sum(layer.channels)}
+    sizes |= {"W - 1": layer.conv1d.kernel_size[0] - 1, "HV": layer.num_v_heads}
+    sizes |= {"K": layer.head_dim, "V": layer.head_v_dim}
     validation.check_tensor("x", x, ("B", "T", "hidden_size"), sizes)
     N = B = sizes["B"]
     if cu_seqlens is not None:
         validation.check_cu_seqlens(cu_seqlens, B, sizes["T"], x.device)
         N = len(cu_seqlens) - 1
-    if cache is not None and cache.conv_state is not None and len(cache.conv_state) != N:
-        raise ValueError(f"cache: expected N = {N} sequences, got {len(cache.conv_state)}")
+    sizes["N"] = N
+    for name, axes in (("conv_state", CONV_STATE), ("recurrent_state", RECURRENT_STATE)):
+        state = getattr(cache, name)
+        if state is not None:
+            validation.check_tensor(f"cache.{name}", state, axes, sizes)
+            check_devices(x, **{f"cache.{name}": state})
     if attention_mask is None:
         return N
     if cu_seqlens is not None:
@@ -82,6 +93,7 @@ def check_inputs(x, hidden_size, cache, cu_seqlens, attention_mask):
     if attention_mask.shape != x.shape[:2]:
         expected, found = list(x.shape[:2]), list(attention_mask.shape)
         raise ValueError(f"attention_mask: expected shape [B, T] = {expected}, got {found}")
+    check_devices(x, attention_mask=attention_mask)
     return N
 
 
@@ -92,3 +104,19 @@ def check_sizes(**sizes):
             raise TypeError(f"{name}: expected an integer, got {type(size).__name__}")
         if size < 1:
             raise ValueError(f"{name}: expected at least 1, got {size}")
+
+
+def check_layer(num_heads, num_v_heads, norm_eps, dtype):
+    """Value heads in groups of one size; a finite number not below 0; a floating dtype or None."""
+    if num_v_heads % num_heads:
+        expected = f"a multiple of num_heads = {num_heads}"
+        raise ValueError(f"num_v_heads: expected {expected}, got {num_v_heads}")
+    if not isinstance(norm_eps, Real) or isinstance(norm_eps, bool):
+        raise TypeError(f"norm_eps: expected a number, got {type(norm_eps).__name__}")
+    if not 0 <= norm_eps < math.inf:
+        raise ValueError(f"norm_eps: expected a finite number of at least 0, got {norm_eps}")
+    if dtype is not None and not isinstance(dtype, torch.dtype):
+        raise TypeError(f"dtype: expected a torch.dtype, got {type(dtype).__name__}")
+    if dtype is not None and dtype not in validation.FLOATS:
+        expected = ", ".join(map(str, validation.FLOATS))
+        raise ValueError(f"dtype: expected one of {expected}, got {dtype}")
