@@ -1,4 +1,4 @@
-"""Argument checks for `convolution` and `layers`, in the manner of `validation`."""
+"""Argument checks for `convolution`, `decoding` and `layers`, in the manner of `validation`."""
 
 import math
 from numbers import Real
@@ -41,25 +41,36 @@ def check_devices(x, **others):
             raise ValueError(f"{name}: expected device {x.device} like x, got {tensor.device}")
 
 
-def check_slots(slot_idx, pool, N):
-    """One slot of the pool for each of N sequences, no two the same."""
-    name, slots = "slot_idx", len(pool)
+def check_slot_idx(slot_idx, N, pool):
+    """An integer for each sequence, or None and slots enough."""
+    name, slots = "slot_idx", pool.shape[0]
     if slot_idx is None:
-        if N > slots:
-            raise ValueError(f"pool: expected at least N = {N} slots, got {slots}")
+        if slots < N:
+            raise ValueError(f"pool: expected a slot for each of {N} sequences, got {slots}")
         return
     if not isinstance(slot_idx, torch.Tensor):
         raise TypeError(f"{name}: expected a torch.Tensor [N], got {type(slot_idx).__name__}")
-    if slot_idx.dtype not in validation.OFFSETS or slot_idx.shape != (N,):
-        found = f"{slot_idx.dtype} {list(slot_idx.shape)}"
-        raise ValueError(f"{name}: expected int32 or int64, shape [N] = [{N}], got {found}")
-    check_devices(pool, slot_idx=slot_idx)
-    chosen = validation.read_offsets(slot_idx) or []
-    for slot in chosen:
+    if slot_idx.dtype not in validation.OFFSETS:
+        raise ValueError(f"{name}: expected int32 or int64, got {slot_idx.dtype}")
+    if slot_idx.shape != (N,):
+        raise ValueError(
+            f"{name}: expected shape [N] = [{N}], got {list(slot_idx.shape)} ({validation.AXES})"
+        )
+    if slot_idx.device != pool.device:
+        raise ValueError(f"{name}: expected device {pool.device} like pool, got {slot_idx.device}")
+
+
+def check_slots(slot_idx, pool):
+    """Slots of the pool, no two alike, as far as they can be read."""
+    values, slots = validation.read_offsets(slot_idx), pool.shape[0]
+    if not values:
+        return
+    for slot in (min(values), max(values)):
         if not 0 <= slot < slots:
-            raise ValueError(f"{name}: expected slots from 0 to {slots - 1}, got {slot}")
-    if len(set(chosen)) < len(chosen):
-        raise ValueError(f"{name}: expected no slot twice, got {chosen}")
+            raise ValueError(f"slot_idx: expected slots from 0 to {slots - 1}, got {slot}")
+    if len(set(values)) < len(values):
+        twice = next(slot for slot in values if values.count(slot) > 1)
+        raise ValueError(f"slot_idx: expected no slot twice, got {twice} more than once")
 
 
 def check_activation(activation):

@@ -6,6 +6,7 @@ References: `gdn_ref.decoding.decode` and `gdn_ref.gated_delta_rule.recurrent`.
 from math import prod
 
 import torch
+from torch.autograd.graph import increment_version
 
 from .forward import on_device
 from .launch import cdiv, launch
@@ -45,6 +46,7 @@ def prepare_decode(
     def decode(q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx):
         o = torch.empty_like(v, memory_format=torch.contiguous_format)
         run((q, k, v, g, beta, A_log, dt_bias, pool, o, pool, cu_seqlens, slot_idx))
+        increment_version(pool)  # autograd, if it has kept the pool, must know
         return o
 
     return decode
