@@ -142,14 +142,19 @@ def gated_delta_rule(
 
     common = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
     exact = torch.promote_types(common, torch.float32)
+    scale = q.shape[3] ** -0.5 if scale is None else float(scale)
     if backend == "triton" or (backend == "auto" and v.is_cuda and common != torch.float64):
-        if chunk_size is None and asks_gradient(q, k, v, g, beta, initial_state, A_log, dt_bias):
-            chunk_size = 64
-        if torch.compiler.is_compiling():
-            forward, dtype = compiled.forward if chunk_size else compiled.recurrent, common
-        else:
+        if not torch.compiler.is_compiling():
             validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size or 64)
-            forward, dtype = triton_forward, common
+        tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state)
+        if chunk_size is None and not asks_gradient(*tensors):
+            o, S = recurrent_forward(
+                *tensors, cu_seqlens, scale, state_v_first, use_qk_l2norm_in_kernel,
+                use_beta_sigmoid_in_kernel, allow_neg_eigval,
+            )  # fmt: skip
+            return o, S if output_final_state else None
+        chunk_size, dtype = chunk_size or 64, common
+        forward = compiled.forward if torch.compiler.is_compiling() else triton_forward
     else:
         forward, dtype = reference.forward, exact
 
@@ -164,7 +169,6 @@ def gated_delta_rule(
     S = None if initial_state is None else initial_state.to(exact)
     S = S if S is None or state_v_first else S.mT
 
-    scale = q.shape[3] ** -0.5 if scale is None else float(scale)
     vectors = (x.to(dtype) for x in (q, k, v))
     o, S = forward(*vectors, g, beta, scale, S, cu_seqlens, chunk_size)
     if not output_final_state:
@@ -193,14 +197,18 @@ def triton_forward(*arguments):
     """`TritonForward`, or just its forward pass where no gradient will be asked for."""
     if asks_gradient(*arguments):
         return TritonForward.apply(*arguments)
-    *given, chunk_size = arguments
-    if chunk_size is None:
-        from .kernels.decode import recurrent_forward
-
-        return recurrent_forward(*given)
     from .kernels.forward import chunk_forward
 
     return chunk_forward(*arguments)
+
+
+def recurrent_forward(*arguments):
+    """The token by token kernel, which takes norm, gate and write strength with it."""
+    if torch.compiler.is_compiling():
+        return compiled.recurrent(*arguments)
+    from .kernels.decode import recurrent_forward
+
+    return recurrent_forward(*arguments)
 
 
 class TritonForward(torch.autograd.Function):

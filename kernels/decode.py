@@ -52,21 +52,25 @@ def prepare_decode(
     return decode
 
 
-def recurrent_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=None):
-    """Outputs and final state; arguments and results as those of `forward.chunk_forward`."""
+def recurrent_forward(
+    q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens,
+    scale, state_v_first, norm, sigmoid, negative,
+):  # fmt: skip
+    """Outputs and final state, in float32. Arguments as those of `prepare_decode`, but that
+    sequence n has `initial_state[n]`, or zeros if that is None, and nothing is updated.
+    """
     N = q.shape[0] if cu_seqlens is None else cu_seqlens.shape[0] - 1
     HV, V, K = v.shape[2], v.shape[3], k.shape[3]
-    v_first = initial_state is not None and not initial_state.mT.is_contiguous()
     S = initial_state
     if S is not None:
-        S = S.contiguous() if v_first else S.mT
+        S = S.to(torch.float32).contiguous()
     o = torch.empty_like(v, memory_format=torch.contiguous_format)
-    size = (N, HV, V, K) if v_first else (N, HV, K, V)
+    size = (N, HV, V, K) if state_v_first else (N, HV, K, V)
     last = torch.empty(size, dtype=torch.float32, device=v.device)
-    pointers = (q, k, v, g, beta, None, None, S, o, last, cu_seqlens, None)
-    flags = dict.fromkeys(("IN_PLACE", "NORM", "SIGMOID", "NEGATIVE"), False)
-    prepare(pointers, scale, v_first, flags)(pointers)
-    return o, last if v_first else last.mT
+    pointers = (q, k, v, g, beta, A_log, dt_bias, S, o, last, cu_seqlens, None)
+    flags = {"IN_PLACE": False, "NORM": norm, "SIGMOID": sigmoid, "NEGATIVE": negative}
+    prepare(pointers, scale, state_v_first, flags)(pointers)
+    return o, last
 
 
 def prepare(pointers, scale, v_first, flags):
