@@ -17,13 +17,14 @@ ours                         fla 0.6              Qwen3-Next         Qwen3.5
 ============================ ==================== ================== ========================
 
 The channels of `conv1d` and the rows of `in_proj_qkv` are those of q, k and v in this order.
-Olmo-Hybrid's state dict is ours as it is, both ways. Qwen3-Next interleaves: the rows of
-`in_proj_qkvz` are, for one key head after the other, its q, its k, and the v and z (our g) of all
-its value heads; those of `in_proj_ba` its heads' b and their a.
+Olmo-Hybrid's state dict is ours as it is, both ways; Qwen4-Exp's is Qwen3.5's. Qwen3-Next
+interleaves: the rows of `in_proj_qkvz` are, for one key head after the other, its q, its k, and the
+v and z (our g) of all its value heads; those of `in_proj_ba` its heads' b and their a.
 
 What a state dict does not say has to be said to the layer: the number of heads, `norm_eps` (1e-5
 in fla and Olmo-Hybrid, `config.rms_norm_eps` in Qwen's), `allow_neg_eigval`. A layer of fla without
-gate or convolution has no counterpart here.
+gate or convolution has no counterpart here; nor has one of fla or Qwen4-Exp whose output gate is a
+sigmoid (`output_gate_activation`, `config.output_gate_type`), which its weights do not tell.
 """
 
 import torch
@@ -98,6 +99,8 @@ def projections(q, k, v, g, b, a):
 
 def qwen_rest(weights):
     """What Qwen's layers have besides projections of the input, under their names."""
+    if "conv1d.bias" in weights:
+        raise ValueError("weights: expected no conv1d.bias, which Qwen's layers have not, got one")
     theirs = {ours: name for name, ours in QWEN.items()}
     rest = ("conv1d.weight", "A_log", "dt_bias", *theirs)
     return {theirs.get(name, name): weights[name] for name in rest}

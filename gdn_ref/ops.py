@@ -169,8 +169,9 @@ def prepare(
     if chunk_size is None and gradient:
         chunk_size = 64
     if torch.compiler.is_compiling():
-        forward = compiled.forward if chunk_size else compiled.recurrent
-        return partial(activated, forward, common, chunk_size, **options)
+        if chunk_size is None:
+            return partial(compiled.recurrent, **options)
+        return partial(activated, compiled.forward, common, chunk_size, **options)
     validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size or 64)
     from .kernels import rule
 

@@ -9,6 +9,7 @@ Reference: `gdn_ref.convolution.reference`.
 import torch
 import triton
 import triton.language as tl
+from torch.autograd.graph import increment_version
 
 from .forward import on_device
 from .launch import cdiv, kinds, launch
@@ -82,6 +83,7 @@ def convolve_pool(x, pool, weight, bias=None, slot_idx=None, cu_seqlens=None, si
                 constants, kinds(B * T, x, weight, bias, pool, slot_idx, cu_seqlens),
                 num_warps=WARPS,
             )  # fmt: skip
+        increment_version(pool)  # autograd, if it has kept the pool, must know
     return y
 
 

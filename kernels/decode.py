@@ -6,6 +6,7 @@ References: `gdn_ref.decoding.decode` and `gdn_ref.gated_delta_rule.recurrent`.
 from math import prod
 
 import torch
+from torch.autograd.graph import increment_version
 
 from .forward import on_device
 from .launch import cdiv, launch
@@ -45,23 +46,15 @@ def prepare_decode(
     def decode(q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx):
         o = torch.empty_like(v, memory_format=torch.contiguous_format)
         run((q, k, v, g, beta, A_log, dt_bias, pool, o, pool, cu_seqlens, slot_idx))
+        increment_version(pool)  # autograd, if it has kept the pool, must know
         return o
 
     return decode
 
 
-def recurrent_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=None):
-    """Outputs and final state; arguments and results as those of `forward.chunk_forward`."""
-    v_first = initial_state is not None and not initial_state.mT.is_contiguous()
-    S = initial_state if initial_state is None or v_first else initial_state.mT
-    tensors = (q, k, v, g, beta, None, None, S, cu_seqlens)
-    o, S = prepare_recurrent(*tensors, scale=scale, v_first=v_first)(*tensors)
-    return o, S if v_first else S.mT
-
-
 def prepare_recurrent(
     q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens,
-    *, scale, v_first, norm=False, sigmoid=False, negative=False,
+    *, scale, v_first, norm, sigmoid, negative,
 ):  # fmt: skip
     """A function of nine tensors that look like these: outputs, and final states in float32.
 
