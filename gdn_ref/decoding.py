@@ -11,9 +11,7 @@ import torch
 
 from . import compiled, layer_validation, validation
 from .ops import asks_gradient, fused_recurrent_gated_delta_rule
-
-MOST_PREPARED = 1024
-_prepared = {}  # how a call looks -> what runs it
+from .prepared import prepared
 
 
 def decode(
@@ -108,28 +106,12 @@ def decode(
         scale, use_qk_l2norm_in_kernel, state_v_first, use_gate_in_kernel,
         use_beta_sigmoid_in_kernel, allow_neg_eigval, backend,
     )  # fmt: skip
-    if torch.compiler.is_compiling():
-        return prepare(*tensors, *options)(*tensors)
-
-    known = (options, torch.is_grad_enabled(), *[look(x) for x in tensors])
-    run = _prepared.get(known)
-    if run is None:
-        run = prepare(*tensors, *options)
-        if len(_prepared) >= MOST_PREPARED:
-            _prepared.clear()
-        _prepared[known] = run
-    elif cu_seqlens is not None:
+    run = prepared(prepare, tensors, options)
+    if cu_seqlens is not None:
         validation.check_cu_seqlens(cu_seqlens, *q.shape[:2], q.device)
     if slot_idx is not None:
         layer_validation.check_slots(slot_idx, pool)
     return run(*tensors)
-
-
-def look(x):
-    """All about a tensor but its numbers: tensors that look alike pass the same checks."""
-    if not isinstance(x, torch.Tensor):
-        return type(x)
-    return x.shape, x.stride(), x.dtype, x.device, x.requires_grad
 
 
 def prepare(

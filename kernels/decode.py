@@ -52,25 +52,36 @@ def prepare_decode(
     return decode
 
 
-def recurrent_forward(
-    q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens,
-    scale, state_v_first, norm, sigmoid, negative,
+def prepare_recurrent(
+    q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens,
+    *, scale, v_first, norm, sigmoid, negative,
 ):  # fmt: skip
-    """Outputs and final state, in float32. Arguments as those of `prepare_decode`, but that
-    sequence n has `initial_state[n]`, or zeros if that is None, and nothing is updated.
+    """A function of nine tensors that look like these: outputs, and final states in float32.
+
+    `S` is [N, HV, K, V], or [N, HV, V, K] if `v_first`, or None for the empty memory; so are the
+    final states. The rest as for `prepare_decode`.
     """
     N = q.shape[0] if cu_seqlens is None else cu_seqlens.shape[0] - 1
     HV, V, K = v.shape[2], v.shape[3], k.shape[3]
-    S = initial_state
-    if S is not None:
-        S = S.to(torch.float32).contiguous()
-    o = torch.empty_like(v, memory_format=torch.contiguous_format)
-    size = (N, HV, V, K) if state_v_first else (N, HV, K, V)
-    last = torch.empty(size, dtype=torch.float32, device=v.device)
-    pointers = (q, k, v, g, beta, A_log, dt_bias, S, o, last, cu_seqlens, None)
+    size = (N, HV, V, K) if v_first else (N, HV, K, V)
     flags = {"IN_PLACE": False, "NORM": norm, "SIGMOID": sigmoid, "NEGATIVE": negative}
-    prepare(pointers, scale, state_v_first, flags)(pointers)
-    return o, last
+
+    def pointers(q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens):
+        o = torch.empty_like(v, memory_format=torch.contiguous_format)
+        last = torch.empty(size, dtype=torch.float32, device=v.device)
+        S = S if S is None or S.is_contiguous() else S.contiguous()
+        return q, k, v, g, beta, A_log, dt_bias, S, o, last, cu_seqlens, None
+
+    start = prepare(
+        pointers(q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens), scale, v_first, flags
+    )
+
+    def run(*tensors):
+        given = pointers(*tensors)
+        start(given)
+        return given[8], given[9]
+
+    return run
 
 
 def prepare(pointers, scale, v_first, flags):

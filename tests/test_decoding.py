@@ -13,9 +13,9 @@ from tolerances import FORMS, assert_close
 from gdn_ref import (
     chunk_gated_delta_rule,
     decode,
-    decoding,
     fused_recurrent_gated_delta_rule,
     gated_delta_rule,
+    prepared,
 )
 from gdn_ref.figures.ch17_drift import state_drift
 from gdn_ref.proofs.data import hard_inputs
@@ -263,11 +263,11 @@ def test_autograd_knows_that_the_pool_has_changed(backend):
 
 
 def test_what_is_remembered_stays_small(monkeypatch):
-    monkeypatch.setattr(decoding, "MOST_PREPARED", 3)
-    monkeypatch.setattr(decoding, "_prepared", {})
+    monkeypatch.setattr(prepared, "MOST_REMEMBERED", 3)
+    monkeypatch.setattr(prepared, "_remembered", {})
     for V in range(1, 9):
         check(arguments(V=V))
-        assert 1 <= len(decoding._prepared) <= 3
+        assert 1 <= len(prepared._remembered) <= 3
 
 
 @pytest.mark.parametrize("dynamic", [False, True])

@@ -17,6 +17,8 @@ from triton.compiler import ASTSource
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon._runtime import GluonASTSource
 
+from gdn_ref.kernels.activations import activate_kernel, activation_gradients_kernel
+from gdn_ref.kernels.activations import tile_rule as activation_tile_rule
 from gdn_ref.kernels.backward import gradient_tiles
 from gdn_ref.kernels.chunk_gradients import chunk_gradients_kernel
 from gdn_ref.kernels.chunk_gradients_hopper import chunk_gradients_hopper_kernel
@@ -137,6 +139,22 @@ def recurrent_configurations():
         yield name, recurrent_kernel, signature, constants, {"num_warps": 1}
 
 
+def activation_configurations():
+    """The same for norm, gate and write strength, and their gradients."""
+    for K, group in ((64, 1), (100, 3), (128, 2), (256, 1)):
+        vectors = [f"{d}{name}_ptr" for d in ("", "d") for name in ("q", "k", "unit_q", "unit_k")]
+        numbers = ["g", "beta", "A_log", "dt_bias", "log_decay", "strength"]
+        numbers = [f"{d}{name}_ptr" for d in ("", "d") for name in numbers]
+        signature = dict.fromkeys(vectors, "*bf16") | dict.fromkeys(numbers, "*fp32")
+        signature |= {"rows": "i32"}
+        signature |= {f"{name}_stride": "i32" for name in ("q", "k", "g", "beta")}
+        constants = {"H": 16, "HV": 16 * group, "K": K, "FACTOR": 2.0}
+        constants |= activation_tile_rule(K, group)
+        for kernel in (activate_kernel, activation_gradients_kernel):
+            name = f"activations {kernel.__name__} K={K}"
+            yield name, kernel, signature, constants, {"num_warps": 4}
+
+
 def hopper_configurations():
     """The same for the kernels that only Hopper runs."""
     c, bv = C.value, BV.value
@@ -247,6 +265,7 @@ if __name__ == "__main__":
     report = {}
     for capability in map(int, sys.argv[1:]):
         cases = [*configurations(), *backward_configurations(), *recurrent_configurations()]
+        cases += activation_configurations()
         if capability == 90:
             cases += [
                 *hopper_configurations(),

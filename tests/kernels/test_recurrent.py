@@ -1,6 +1,5 @@
 """The token-by-token kernel, in the interpreter and on a CUDA device, against float64."""
 
-import functools
 import inspect
 import itertools
 import math
@@ -17,7 +16,12 @@ from tolerances import (
 )
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from gdn_ref import chunk_gated_delta_rule, decode, fused_recurrent_gated_delta_rule, ops
+from gdn_ref import (
+    chunk_gated_delta_rule,
+    decode,
+    fused_recurrent_gated_delta_rule,
+    prepared,
+)
 from gdn_ref.proofs.data import hard_inputs
 
 pytest.importorskip("triton")
@@ -309,12 +313,13 @@ def compare_recurrent(x, v_first=False, **options):
 
 @pytest.fixture
 def no_chunks(monkeypatch):
-    def chunk_forward(*arguments):
+    def chunks(*arguments, **options):
         pytest.fail("the chunk kernel ran")
 
-    import gdn_ref.kernels.forward as kernels
+    import gdn_ref.kernels.rule as kernels
 
-    monkeypatch.setattr(kernels, "chunk_forward", chunk_forward)
+    monkeypatch.setattr(kernels, "prepare_forward", chunks)
+    monkeypatch.setattr(prepared, "_remembered", {})
 
 
 @interpreter
@@ -381,17 +386,17 @@ def test_fused_recurrent_has_the_gradient_of_the_chunk_form():
 @interpreter
 def test_fused_recurrent_asks_for_the_gradient_of_the_gate(monkeypatch):
     """The gate's parameters alone want a gradient: not the kernel that has none."""
-    chosen = []
-    for name in ("recurrent_forward", "triton_forward"):
-        run = getattr(ops, name)
-        record = functools.partial(lambda name, run, *x: chosen.append(name) or run(*x), name, run)
-        monkeypatch.setattr(ops, name, record)
+    import gdn_ref.kernels.rule as kernels
+
+    chosen, prepare = [], kernels.prepare
+    monkeypatch.setattr(kernels, "prepare", lambda *x: chosen.append(x[3]) or prepare(*x))
+    monkeypatch.setattr(prepared, "_remembered", {})
     options = with_flag("gate", arguments())
     given = recurrent_arguments(options.pop("x"), False) | options
     fused_recurrent_gated_delta_rule(**given, backend="triton")
     given["A_log"].requires_grad_()
     fused_recurrent_gated_delta_rule(**given, backend="triton")
-    assert chosen == ["recurrent_forward", "triton_forward"]
+    assert chosen == [None, 64]
 
 
 # `torch.compile`
