@@ -31,16 +31,13 @@ def load(path):
 
 @torch.no_grad()
 def stream(model, prompt, count, temperature=0.7, seed=0):
-    """Yield `count` bytes after the prompt, `[T]`; the caches of the layers come with each.
-
-    Temperature 0 takes the likeliest byte.
-    """
+    """Yield `count` bytes after the prompt, `[T]`; the caches of the layers come with each."""
     random = torch.Generator().manual_seed(seed)
     caches = model.empty_caches()
     tokens = prompt[None].to(device())
     for _ in range(count):
         logits = model(tokens, caches)[0, -1].cpu().double()  # first the prompt, then one byte
-        chances = torch.softmax(logits / max(temperature, 1e-9), dim=0)
+        chances = torch.softmax(logits / temperature, dim=0)
         token = torch.multinomial(chances, 1, generator=random)
         yield token.item(), caches
         tokens = token[None].to(device())
