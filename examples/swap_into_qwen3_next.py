@@ -4,11 +4,12 @@
     python examples/swap_into_qwen3_next.py PATH       # a model on this disk, and its tokenizer
 
 Either way the same prompt goes through the model twice: with gdn_ref's operators, then with
-transformers' own. PATH may hold any model that `use_gdn_ref` knows. Needs transformers 5.17 or
-newer.
+transformers' own. PATH may hold any model that `use_gdn_ref` knows; where accelerate is installed,
+it is spread over the GPUs. Needs transformers 5.17 or newer.
 """
 
 import argparse
+import importlib.util
 import logging
 
 import torch
@@ -51,8 +52,9 @@ def main():
         model, tokenizer = tiny_model(), None
         prompt = torch.tensor([list(PROMPT.encode())])
     else:
+        everywhere = "auto" if importlib.util.find_spec("accelerate") else None
         model = AutoModelForCausalLM.from_pretrained(
-            arguments.path, local_files_only=True, dtype="auto", device_map="auto"
+            arguments.path, local_files_only=True, dtype="auto", device_map=everywhere
         ).eval()
         tokenizer = AutoTokenizer.from_pretrained(arguments.path, local_files_only=True)
         prompt = tokenizer(PROMPT, return_tensors="pt").input_ids.to(model.device)

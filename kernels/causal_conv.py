@@ -13,7 +13,7 @@ from torch.autograd.graph import increment_version
 
 from .forward import on_device
 from .launch import cdiv, kinds, launch
-from .tokens import sequence_bounds
+from .tokens import owner, sequence_bounds
 
 TOKENS, CHANNELS = 16, 128  # in a tile
 STEP_CHANNELS = 256  # in a program that takes a sequence's few new tokens one by one
@@ -171,13 +171,7 @@ def tile_bounds(cu_seqlens_ptr, slot, N, T, C: tl.constexpr, PACKED: tl.constexp
     sequence has one too, for its state.
     """
     if PACKED:
-        n = slot * 0
-        after = N
-        while after - n > 1:
-            middle = (n + after) // 2
-            owns = tl.load(cu_seqlens_ptr + middle) // C + middle <= slot
-            n = tl.where(owns, middle, n)
-            after = tl.where(owns, after, middle)
+        n = owner(cu_seqlens_ptr, slot, N, C)
         begin, end = sequence_bounds(cu_seqlens_ptr, n, T, PACKED)
         start = begin + (slot - (begin // C + n)) * C
     else:

@@ -605,3 +605,18 @@ def test_the_example():
     if importlib.util.find_spec("fla") is not None and not torch.cuda.is_available():
         expected = "transformers' own operators fail here"
     assert expected in done.stdout
+
+
+def test_the_example_with_a_model_on_this_disk(tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "examples")
+    import swap_into_qwen3_next as example
+    from tokenizers import Tokenizer, models
+
+    model = example.tiny_model()
+    model.save_pretrained(tmp_path)
+    words = {word: i for i, word in enumerate(example.PROMPT)}
+    tokenizer = Tokenizer(models.BPE(vocab=words, merges=[]))
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["example", str(tmp_path), "--new-tokens", "4"])
+    example.main()
+    assert "same tokens: True" in capsys.readouterr().out

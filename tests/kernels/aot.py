@@ -114,7 +114,10 @@ def recurrent_configurations():
     cases = [(K, V, pool, 10_000) for K, V in sizes for pool in ("fp32", "bf16")]
     for K, V, pool, states in [*cases, (128, 128, "fp32", 32), (128, 128, "bf16", 32)]:
         vectors = dict.fromkeys(["q_ptr", "k_ptr", "v_ptr", "o_ptr"], "*bf16")
-        numbers = dict.fromkeys(["g_ptr", "beta_ptr", "A_log_ptr", "dt_bias_ptr"], "*fp32")
+        few = states == 32
+        activated = "*bf16" if few else "*fp32"  # a layer's own numbers, as its projections are
+        numbers = dict.fromkeys(["g_ptr", "beta_ptr"], activated)
+        numbers |= dict.fromkeys(["A_log_ptr", "dt_bias_ptr"], "*fp32")
         kept = dict.fromkeys(["S_first_ptr", "S_last_ptr"], f"*{pool}")
         offsets = dict.fromkeys(["cu_seqlens_ptr", "slot_idx_ptr"], "*i64")
         strides = dict.fromkeys([f"{x}_stride" for x in ("q", "k", "v", "g", "beta")], "i32")
@@ -131,7 +134,7 @@ def recurrent_configurations():
         v_first = pool == "bf16"
         constants = {"H": 16, "HV": 32, "K": K, "V": V, "S_slot": 32 * K * V, "BK": BK, "BV": BV}
         constants |= {"S_v": K, "S_k": 1} if v_first else {"S_v": 1, "S_k": V}
-        constants |= dict.fromkeys(["IN_PLACE", "NORM", "SIGMOID", "NEGATIVE"], True)
+        constants |= dict.fromkeys(["NORM", "SIGMOID", "NEGATIVE"], True) | {"IN_PLACE": not few}
         name = f"recurrent K={K} V={V} BV={BV} pool {pool}"
         yield name, recurrent_kernel, signature, constants, {"num_warps": 1}
 
