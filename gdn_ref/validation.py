@@ -229,7 +229,7 @@ def check_triton(device, dtype, K, V, chunk_size):
     if device.type != "cuda" and not interpreted:
         refuse(
             f"expected CUDA tensors, got {device}, where it has only its interpreter "
-            "(set TRITON_INTERPRET=1 before the kernels are imported)"
+            "(start Python with TRITON_INTERPRET=1 in its environment)"
         )
     if dtype == torch.bfloat16 and interpreted:
         refuse("expected float16 or float32 in the interpreter, which computes bfloat16 wrongly")
