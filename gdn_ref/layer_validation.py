@@ -54,7 +54,8 @@ def check_slot_idx(slot_idx, N, pool):
         raise ValueError(f"{name}: expected int32 or int64, got {slot_idx.dtype}")
     if slot_idx.shape != (N,):
         raise ValueError(
-            f"{name}: expected shape [N] = [{N}], got {list(slot_idx.shape)} ({validation.AXES})"
+            f"{name}: expected shape [N] = [{N}], got {list(slot_idx.shape)} "
+            f"({validation.legend('N')})"
         )
     if slot_idx.device != pool.device:
         raise ValueError(f"{name}: expected device {pool.device} like pool, got {slot_idx.device}")

@@ -358,6 +358,32 @@ def test_rows_of_qwen3_next_are_grouped_by_key_head():
     assert torch.equal(second[2 * K + 2 * V :], net.g_proj.weight[2 * V :])
 
 
+ONE_ARGUMENT = ("from_fla", "to_fla", "from_qwen3_5", "to_qwen3_5")
+
+
+@pytest.mark.parametrize("name", [*ONE_ARGUMENT, "from_qwen3_next", "to_qwen3_next"])
+def test_weights_that_are_no_state_dict_of_a_layer(name):
+    convert = getattr(layer_weights, name)
+    heads = () if name in ONE_ARGUMENT else (H,)
+    with pytest.raises(TypeError, match="^weights: expected a state dict, got GatedDeltaNet$"):
+        convert(layer(), *heads)
+    of_a_model = {f"layers.0.{key}": x for key, x in layer().state_dict().items()}
+    message = r"^weights: .* one layer, which has \w+\.weight, got \d+ names without it$"
+    with pytest.raises(ValueError, match=message):
+        convert(of_a_model, *heads)
+
+
+@pytest.mark.parametrize("num_heads, error", [(0, ValueError), (3, ValueError), ("2", TypeError)])
+def test_a_number_of_key_heads_divides_the_value_heads(num_heads, error):
+    weights = layer().state_dict()
+    for convert, x in (
+        (layer_weights.to_qwen3_next, weights),
+        (layer_weights.from_qwen3_next, layer_weights.to_qwen3_next(weights, H)),
+    ):
+        with pytest.raises(error, match="^num_heads: expected "):
+            convert(x, num_heads)
+
+
 BAD_LAYERS = {
     "hidden_size": ({"hidden_size": 0}, ValueError, "hidden_size: expected at least 1, got 0"),
     "head_dim": ({"head_dim": 6.0}, TypeError, "head_dim: expected an integer, got float"),

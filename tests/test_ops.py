@@ -386,6 +386,16 @@ def test_autocast_does_not_reach_inside(op):
 
 
 @BOTH
+def test_the_meta_device_gives_shapes(op):
+    x = inputs(T=9)
+    o, S = op(**x, output_final_state=True)
+    on_meta = {name: a.to("meta") if isinstance(a, torch.Tensor) else a for name, a in x.items()}
+    o_meta, S_meta = op(**on_meta, output_final_state=True)
+    assert (o_meta.shape, o_meta.dtype, o_meta.is_meta) == (o.shape, o.dtype, True)
+    assert (S_meta.shape, S_meta.dtype, S_meta.is_meta) == (S.shape, S.dtype, True)
+
+
+@BOTH
 def test_strides_do_not_matter_and_inputs_stay(op):
     x = inputs() | raw_gate()
     strided = {}
