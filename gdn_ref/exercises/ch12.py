@@ -19,13 +19,13 @@ def token(answer):
     S, k, alpha, beta = np.array([[2, 0], [1, 0.5]]), np.array([0.6, 0.8]), 0.5, 0.5
     whole = np.outer([0, 1], [1, 0])
     right = alpha * (whole - beta * np.outer(whole @ k, k))
-    if abs(dS[0]).max() > TOLERANCE:
+    if not abs(dS[0]).max() <= TOLERANCE:  # nor if it is NaN
         raise Wrong("dS_1: the loss reads one row of the state, and a token never mixes rows")
     if abs(dS - alpha * whole).max() < TOLERANCE:
         raise Wrong("dS_1: it is decayed; what does the correction at k_2 take off?")
-    if abs(dS - right).max() > TOLERANCE:
+    if not abs(dS - right).max() <= TOLERANCE:
         raise Wrong("dS_1: form Lambda, then z, then the line of the state")
-    if abs(float(dg) - (S * right).sum()) > TOLERANCE:
+    if not abs(float(dg) - (S * right).sum()) <= TOLERANCE:
         raise Wrong("dg_2: it is the inner product of two matrices; which state belongs to dS_1?")
 
 
@@ -40,13 +40,14 @@ def solve(answer):
         Z = wy.solve_transposed(A, dE)
         if np.shape(dR) != E.shape or np.shape(dA) != A.shape:
             raise Wrong(f"dR has the shape of R, dA that of A; yours: {np.shape(dR), np.shape(dA)}")
-        if np.linalg.norm(dR - Z) > TOLERANCE * np.linalg.norm(Z):
+        if not np.linalg.norm(dR - Z) <= TOLERANCE * np.linalg.norm(Z):
             turned = C > 1 and relative_error(dR, wy.solve(A, dE)) < TOLERANCE
-            raise Wrong("dR: " + ("a gradient goes through the transpose" if turned else "wrong"))
-        if np.abs(np.triu(dA)).max() > TOLERANCE:
+            raise Wrong("dR: " + ("a gradient goes through the transpose" if turned
+                                  else "which system has dE on its right side?"))  # fmt: skip
+        if not np.abs(np.triu(dA)).max() <= TOLERANCE:
             raise Wrong("dA: A has entries below its diagonal only, and so has its gradient")
         right = -np.tril(Z @ E.T, -1)
-        if np.abs(dA - right).max() > TOLERANCE:
+        if not np.abs(dA - right).max() <= TOLERANCE:
             sign = np.abs(dA + right).max() < TOLERANCE
             raise Wrong("dA: " + ("look at the sign" if sign else "row r of Z meets row i of E"))
 
@@ -71,8 +72,9 @@ def strength(answer):
             raise Wrong("a strength of zero gives no number; divide by nothing")
         if relative_error(found, right) > TOLERANCE:
             first = abs(found[0] - right[0]) < TOLERANCE
-            where = "the first token is right; what do the others also read?" if first else ""
-            raise Wrong(f"off by {relative_error(found, right):.0%}; {where}".rstrip("; "))
+            where = "the first token is off: it reads the old state, decayed, and nothing else"
+            where = "the first token is right; what do the others also read?" if first else where
+            raise Wrong(f"off by {relative_error(found, right):.0%}; {where}")
 
 
 @exercise("12-border")
@@ -86,9 +88,10 @@ def border(answer):
         found = np.asarray(answer(*parts_of_dg(*given)))
         if found.shape != right.shape:
             raise Wrong(f"one number a token: expected shape {right.shape}, got {found.shape}")
-        if relative_error(found, right) > TOLERANCE:
-            raise Wrong(f"off by {relative_error(found, right):.0%} in float64")
+        if not relative_error(found, right) <= TOLERANCE:
+            raise Wrong(f"off by {relative_error(found, right):.0%} in float64; from which tokens, "
+                        "and to which, does anything pass the decay of token r?")  # fmt: skip
         single = parts_of_dg(*(x.astype(np.float32) for x in given))
         errors = abs(np.asarray(answer(*single)) / right - 1)
-        if np.median(errors) > 1e-5:
+        if not np.median(errors) <= 1e-5:
             raise Wrong("right in float64; in float32, with strong decays, large terms cancel")

@@ -27,9 +27,10 @@ def _tail(kernel):
             raise Wrong(f"with T = {T}, C = {C} it writes behind the end of `out`")
         if bool(out.isnan().any()):
             raise Wrong(f"with T = {T}, C = {C} it lets what lies behind x or y into the result")
-        right = torch.cat([(a * b).cumsum(0) for a, b in zip(x.split(C), y.split(C), strict=True)])
-        if relative_error(out, right) > FLOAT32:
-            raise Wrong(f"with T = {T}, C = {C} the sums are wrong: each tile starts from zero")
+        tiles = zip(x.split(C), y.split(C), strict=True)
+        right = torch.cat([(a * b).flip(0).cumsum(0).flip(0) for a, b in tiles])
+        if not relative_error(out, right) <= FLOAT32:
+            raise Wrong(f"with T = {T}, C = {C} each sum goes from its token to the tile's end")
 
 
 @exercise("15-scores")
@@ -55,7 +56,9 @@ def _scores(kernel):
             raise Wrong("this is the transpose: rows are the queries' tokens")
         if bool((out.triu(1) != 0).any()):
             raise Wrong("a query must not see later tokens: above the diagonal the scores are 0")
-        if relative_error(out, right) > 1e-3:
+        if bool((out.diagonal() == 0).all()):
+            raise Wrong("a query sees the write of its own token")
+        if not relative_error(out, right) <= 1e-3:
             what = "with a reset" if reset else "without a reset"
             raise Wrong(f"{what} the scores are off; the decay is 2 to a difference of c")
 

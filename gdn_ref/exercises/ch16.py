@@ -41,7 +41,7 @@ def _strength(dbeta):
             raise Wrong(f"one number a token: expected {right['dbeta'].shape}, got {found.shape}")
         if relative_error(found, (x["Z"] * x["R"]).sum(-1)) < TOLERANCE:
             raise Wrong("what earlier tokens of the chunk had written is missing")
-        if relative_error(found, right["dbeta"]) > TOLERANCE:
+        if not relative_error(found, right["dbeta"]) <= TOLERANCE:  # nor if it is NaN
             raise Wrong("not the gradient; which pairs of tokens count, and which index is summed?")
 
 
@@ -55,8 +55,12 @@ def _border(kernel):
     kernel[(1,)](*tensors, out, float(x["old"]), 16)
     if bool(out.isnan().any()):
         raise Wrong("not every token gets a number")
-    if relative_error(out[:1], right["dg"][:1]) > 1e-4:
-        raise Wrong("the first token is off: nothing of the chunk lies before it")
+    first, old = float(out[0] - right["dg"][0]), x["old"]
+    if abs(first + old) < 1e-4:
+        raise Wrong("what passes from the old state to the next is missing")
+    if abs(first) > 1e-4:
+        raise Wrong("the first token is off: no token lies before it, and every read of the old "
+                    "state is at it or after it")  # fmt: skip
     if relative_error(out, right["dg"]) > 1e-4:
         raise Wrong("dg is off: from which tokens, and to which, does a decay carry anything?")
 
@@ -97,5 +101,5 @@ def _twice(answer):
     }
     if set(gradients) != off:
         raise Wrong("not these gradients; which of them does kernel 3 compute without Z?")
-    if abs(factor - 0.5**4) > TOLERANCE:
+    if not abs(factor - 0.5**4) <= TOLERANCE:
         raise Wrong("every run multiplies by beta what the run before has left; count the runs")

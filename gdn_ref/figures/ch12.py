@@ -162,7 +162,7 @@ def border(r=10):
 def mistake_table():
     """Which gradient shows which of the mistakes."""
     errors = error_table()
-    fig, axes = figure(5.8, 6.6)
+    fig, axes = figure(5.0, 6.6)
     levels = [-20, -9, -2, -1, 0, 10]
     shown = np.log10(np.maximum(errors, 1e-19))
     axes.imshow(shown, cmap="Purples", norm=BoundaryNorm(levels, 256), aspect="auto")
@@ -192,7 +192,7 @@ def kept_numbers(d=64, T=512):
     )
     axes.loglog(sizes, chunks, "s-", ms=4, color=COLOUR["value"], label="chunks, autograd")
     axes.loglog(sizes, hand, "o-", ms=4, color=COLOUR["state"], label="chunks, by hand")
-    axes.axhline(3 * d + 2, color=COLOUR["key"], lw=0.8, ls=":", label="the inputs")
+    axes.axhline(3 * d + 2, color=COLOUR["key"], lw=1.6, ls=":", label="the inputs")
     axes.set(xlabel="chunk size C", ylabel="numbers a token")
     axes.set_xticks(sizes, [str(C) for C in sizes])
     axes.minorticks_off()

@@ -138,6 +138,14 @@ def record(name):
     return json.loads((RECORDS / f"{name}.json").read_text())
 
 
+def machine(name):
+    """On which card a record was taken, when, and with which versions, in one line."""
+    found = record(name)
+    versions = {x.removesuffix("-core"): version for x, version in found["versions"].items()}
+    packages = ", ".join(f"{x} {versions[x]}" for x in versions if x != "python")
+    return f"{found['gpu']}, {found['date']}, {packages}"
+
+
 def steps(part="call", shape_name=None):
     """The recorded steps of the kernels' log: `(step, shape, microseconds)`."""
     rows = record("forward_steps_h100")["steps"]

@@ -13,10 +13,11 @@ def chain_of_states(T=32768, d=128):
     fig, ax = figure(5.8, 3.7)
     heads = 2 ** np.arange(1, 8)
     shapes = [Shape((T,), max(h // 2, 1), int(h), d, d) for h in heads]
-    for name, role, dashes, y in (("bytes", "key", "--", 330), ("FLOPs", "value", "-.", 160)):
+    kinds = (("bytes", "key", "--", (1.9, 35)), ("FLOPs", "value", "-.", (3, 8.5)))
+    for name, role, dashes, at in kinds:
         times = [limits(x)[name] for x in shapes]
         ax.loglog(heads, times, dashes, color=COLOUR[role], base=2)
-        ax.text(36, y, name, color=COLOUR[role], va="top")
+        ax.text(*at, name, color=COLOUR[role], fontsize=9)
     plain = [limits(x)["chain"] for x in shapes]
     cut = [limits(x, rule(x))["chain"] for x in shapes]
     ax.loglog(heads, plain, "-", color=COLOUR["state"], base=2)
@@ -41,7 +42,7 @@ def chain_of_states(T=32768, d=128):
 def listed_shapes():
     """The 27 listed shapes: the floor, the largest of three limits, and both recorded times."""
     rows = sorted(listed(), key=lambda row: row[2]["floor_us"])
-    fig, ax = figure(6.4, 6.6)
+    fig, ax = figure(5.2, 6.6)
     for y, (_, x, row, ours, fla) in enumerate(rows):
         times = limits(x, rule(x), bandwidth=copy_bandwidth())
         binds = max(times, key=times.get)

@@ -34,8 +34,9 @@ def programs_and_tiles(T=10, C=4, H=2, head=1):
         inside, x = n < T, 1.5 * n + 1.5
         style = {"fc": COLOUR["key"], "alpha": 0.25} if inside else {"ls": ":", "lw": 1.2}
         _box(ax, x, 5.2, 1.5, 1.2, "key" if inside else "error", **style)
-        _text(ax, x + 0.75, 5.8, str(n) if inside else "masked", 9 if inside else 6,
-              "ink" if inside else "error")  # fmt: skip
+        if inside:
+            _text(ax, x + 0.75, 5.8, str(n))
+    _text(ax, 1.5 + 0.75 * (T + programs * C), 4.5, "masked", 8, "error")
     for p in range(programs):
         x = 1.5 + 6 * p
         ax.plot([x + 0.1, x + 5.9], [6.75, 6.75], color=COLOUR["ink"], lw=1.4)
@@ -49,7 +50,7 @@ def programs_and_tiles(T=10, C=4, H=2, head=1):
             _box(ax, x, 1.3, width, 1.2, "key", fc=COLOUR["key"], alpha=0.6 if mine else 0.08)
             _box(ax, x, 1.3, width, 1.2, "key", lw=0.8)
             _text(ax, x + width / 2, 1.9, f"{t},{h}", 7.5)
-    _text(ax, 10.5, 0.6, f"memory: k[t, h], {H} heads; dark: a tile, tokens 1 to 4 of head {head}",
+    _text(ax, 10.5, 0.6, f"memory: k[t, h], {H} heads; filled: tokens 1 to 4 of head {head}",
           8, "quiet")  # fmt: skip
     return fig
 
@@ -154,8 +155,8 @@ def precision_of_operands():
 
 @styled
 def thread_layout(lane=5):
-    """Which lane holds which column of the four diagonal blocks; one lane's own are dark."""
-    fig, axes = figure(6.6, 2.2, ncols=4)
+    """Which lane holds which column of the four diagonal blocks; one lane's own stand out."""
+    fig, axes = figure(5.6, 2.0, ncols=4)
     for block, ax in enumerate(axes):
         bare(ax, 16, 16)
         ax.set_title(f"block {block}", fontsize=9)
@@ -166,7 +167,7 @@ def thread_layout(lane=5):
             shade = 0.85 if mine else 0.12 + 0.16 * (column // 2 % 2)
             _box(axes[block], column, 0, 1, 16, "key", fc=COLOUR["key"], alpha=shade, lw=0.3)
             if column % 2 == 0:
-                _text(axes[block], column + 1, 8, str(other), 6.5, rotation=90,
+                _text(axes[block], column + 1, 8, str(other), 7.5, rotation=90,
                       color="white" if mine else COLOUR["ink"])  # fmt: skip
     return fig
 
@@ -201,7 +202,7 @@ def waterfall():
 def more_warps_and_fewer_registers():
     """Time of the variants of the inverse that were tried, by the number of warps a program."""
     variants = variants_of_the_inverse()
-    fig, ax = figure(6.6, 3.3)
+    fig, ax = figure(5.8, 3.3)
     marks = {"1 warp": ("key", "o"), "2 warps": ("value", "s"), "4 warps": ("error", "^")}
     for row, times in enumerate(variants.values()):
         for warps, us in times.items():

@@ -98,7 +98,7 @@ def bytes_of_kernels(d=128, group=2):
 
 GROUPS = ("load_warp", "query_warps", "score_warps", "key_warps")
 WORK = {  # group -> (column, width, what it does)
-    "load_warp": ((0, 2, "q, k"), (2, 3, "slice 1: S v Z\ndO dS T"), (5, 3, "slice 2")),
+    "load_warp": ((0, 2, "q, k"), (2, 3, "slice 1: S v Z\ndO dS L"), (5, 3, "slice 2")),
     "query_warps": ((5, 3, "R, then E\ndQ += dO S"), (8, 3, "R, then E\ndQ += dO S"),
                     (11, 1.6, "sums"), (15, 3, "dQ += X K")),
     "score_warps": ((8, 3, "X += dO Eᵀ\nY += Z Eᵀ"), (11, 2.2, "X += …\nY += …"),
@@ -118,13 +118,13 @@ HANDED = (  # from group and column, to group and column, what is handed over
 @styled
 def groups_of_warps():
     """Four groups of warps of kernel 3 on Hopper: one chunk, one value head, two slices."""
-    fig, ax = figure(6.2, 4.4)
-    ax.set(xlim=(-4.4, 18.3), ylim=(-0.5, 12))
+    fig, ax = figure(5.2, 4.6)
+    ax.set(xlim=(-0.3, 18.3), ylim=(-0.8, 12.2))
     ax.axis("off")
     roles = dict(zip(GROUPS, ("quiet", "query", "decay", "key"), strict=True))
     rows = {name: 9.6 - 3 * n for n, name in enumerate(GROUPS)}
     for name in GROUPS:
-        ax.text(-4.3, rows[name] + 0.8, name, va="center", fontsize=9.5)
+        ax.text(0.08, rows[name] + 2.1, name, va="center", fontsize=9.5)
         paint = {"fc": COLOUR[roles[name]], "ec": COLOUR[roles[name]], "alpha": 0.25}
         for x, width, text in WORK[name]:
             ax.add_patch(Rectangle((x + 0.08, rows[name]), width - 0.16, 1.7, **paint))
@@ -136,7 +136,7 @@ def groups_of_warps():
         ax.add_patch(FancyArrowPatch((x, y), (to, y_end), color=COLOUR["error"], **arrow))
         ax.text(x - 0.15, (y + y_end) / 2, what, ha="right", va="center", fontsize=9,
                 color=COLOUR["error"])  # fmt: skip
-    ax.text(0, -0.3, "time →", fontsize=9, color=COLOUR["quiet"])
+    ax.text(0.08, -0.5, "time →", fontsize=9, color=COLOUR["quiet"])
     return fig
 
 

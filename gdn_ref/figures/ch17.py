@@ -207,7 +207,7 @@ RUNS = (  # dtype, tokens a call, colour, text and its height
     (torch.bfloat16, 1, "value", "bfloat16, every token", 5e-2),
     (torch.bfloat16, 64, "decay", "bfloat16, every 64 tokens", 6.2e-3),
     (torch.float16, 1, "key", "float16, every token", 1.35e-3),
-    (torch.float32, 1, "state", "float32, every token", 8e-7),
+    (torch.float32, 1, "state", "float32, every token", 1.2e-6),
 )
 
 

@@ -21,7 +21,7 @@ def decode_table(pool="float32", record=None):
         )
     names = list(record["rows"][0]["runs"])
     lines = [
-        f"{record['gpu']}, {pool} pool, copy at {record['copy_bytes_per_s'] / 1e12:.2f} TB/s; us",
+        f"{pool} pool, copy at {record['copy_bytes_per_s'] / 1e12:.2f} TB/s; us",
         f"{'N':>4}{'n':>3}{'MB':>8}{'floor':>8}"
         + "".join(f"{name:>9}{'of floor':>10}{'eager':>7}" for name in names),
     ]
