@@ -6,6 +6,7 @@ on a GPU.
 """
 
 import torch
+from torch.autograd import forward_ad
 
 MOST_REMEMBERED = 1024
 _remembered = {}  # how a call looks -> what runs it
@@ -19,7 +20,11 @@ def prepared(prepare, tensors, options):
     """
     if torch.compiler.is_compiling():
         return prepare(*tensors, *options)
-    settings = torch.is_grad_enabled(), torch.get_float32_matmul_precision()
+    settings = (
+        torch.is_grad_enabled(),
+        forward_ad._current_level,
+        torch.get_float32_matmul_precision(),
+    )
     key = (prepare, options, settings, *[look(x) for x in tensors])
     run = _remembered.get(key)
     if run is None:

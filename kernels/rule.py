@@ -8,7 +8,6 @@ Reference: `gdn_ref.ops.activated`.
 from functools import partial
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from .activations import Activations, in_dtype
 from .backward import chunk_backward
@@ -62,7 +61,7 @@ class Rule:
         return in_dtype(o, tensors[2].dtype), S
 
     def backward(self, tensors, do, dS):
-        """Gradients of the tensors, in the dtypes of the kernels."""
+        """Gradients of the tensors, None for those that have none."""
         q, k, v, g, beta, A_log, dt_bias, S, _ = tensors
         activated = self.activate(*tensors)
         *given, S, cu_seqlens = activated
@@ -76,7 +75,11 @@ class Rule:
             six, given[3], dq, dk, dg, dbeta
         )
         dS = None if S is None else dS if self.v_first else dS.mT
-        return dq, dk, dv, dg, dbeta, dA_log, ddt_bias, dS, None
+        gradients = (dq, dk, dv, dg, dbeta, dA_log, ddt_bias, dS, None)
+        return tuple(
+            None if dx is None else in_dtype(dx, x.dtype)
+            for x, dx in zip(tensors, gradients, strict=True)
+        )
 
 
 class Differentiable(torch.autograd.Function):
@@ -90,11 +93,21 @@ class Differentiable(torch.autograd.Function):
         return rule.forward(*tensors)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, do, dS):
-        tensors = ctx.saved_tensors
+        rule, tensors = ctx.rule, ctx.saved_tensors
         do = torch.zeros_like(tensors[2]) if do is None else do
-        gradients = ctx.rule.backward(tensors, do, dS)
-        return None, *(
-            None if dx is None else dx.to(x.dtype) for x, dx in zip(tensors, gradients, strict=True)
-        )
+        if torch.is_grad_enabled():  # create_graph=True
+            return None, *Once.apply(rule, do, dS, *tensors)
+        return None, *rule.backward(tensors, do, dS)
+
+
+class Once(torch.autograd.Function):
+    """The backward pass where a second derivative may follow: it must not be taken for zero."""
+
+    @staticmethod
+    def forward(ctx, rule, do, dS, *tensors):
+        return rule.backward(tensors, do, dS)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        raise ValueError("backend: Triton has no second derivative; backend='reference' has one")
