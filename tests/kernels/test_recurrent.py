@@ -484,6 +484,18 @@ def test_a_sequence_without_tokens_keeps_its_slot_to_the_bit(kept_in):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("v_first", [False, True])
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_fused_recurrent_on_the_device(no_chunks, dtype, v_first):
+    """Everything inside, and raw numbers in the dtype of the vectors, as a layer has them."""
+    for K, V in ((60, 100), (128, 128)):
+        x = arguments(K=K, V=V, dtype=dtype, v_first=v_first, device="cuda")
+        options = with_flag("all", x)
+        x |= {name: x[name].to(dtype) for name in ("g", "beta")}
+        compare_recurrent(**options, v_first=v_first)
+
+
+@pytest.mark.gpu
 def test_two_runs_agree_to_the_bit_and_auto_is_triton():
     results = []
     for backend in ("auto", "triton", "triton"):
