@@ -117,8 +117,8 @@ def test_a_verdict_gives_the_reason(checker):
 def test_an_answer_that_raises_is_wrong(checker):
     verdict = exercises.check(checker, lambda n: n["x"])
     assert not verdict and "raised TypeError: 'int' object is not subscript" in repr(verdict)
-    verdict = exercises.check(checker, lambda n: None())
-    assert not verdict and "raised TypeError: 'NoneType' object is not call" in repr(verdict)
+    verdict = exercises.check(checker, lambda n: n())
+    assert not verdict and "raised TypeError: 'int' object is not callable" in repr(verdict)
 
 
 def test_a_result_in_place_of_the_function_is_told(checker):
