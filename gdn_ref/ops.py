@@ -6,7 +6,7 @@ check the arguments, `prepare` them, run a backend.
 """
 
 import torch
-from torch.autograd.function import once_differentiable
+from torch.autograd import forward_ad
 from torch.nn.functional import softplus
 
 from . import compiled, reference, validation
@@ -48,7 +48,8 @@ def chunk_gated_delta_rule(
     cu_seqlens : torch.Tensor, [N + 1], int32 or int64, optional
         Offsets of N sequences packed along T, from 0 to T; B must be 1. A sequence may be
         empty: its final state is its initial one. On a GPU the values are read, which waits for
-        the device, once per tensor and in-place change, and not while a CUDA graph is captured.
+        the device, once per tensor and in-place change. While a CUDA graph is captured or
+        `torch.compile` traces, they are not read, and so not checked.
     state_v_first : bool
         Whether both states are `[N, HV, V, K]` instead.
     use_gate_in_kernel : bool
@@ -84,9 +85,11 @@ def chunk_gated_delta_rule(
     Notes
     -----
     The dtypes of the inputs may differ. Norms, gates, decays and states are computed in float32
-    (float64 if q, k or v is float64). Gradients reach every floating input. With Triton, the
-    backward pass computes the chunks' states again instead of keeping them. Inside
-    `torch.compile` each of its passes is one operator of the graph.
+    (float64 if q, k or v is float64). Gradients reach every floating input; second and forward-mode
+    derivatives, the reference's alone. With Triton, the backward pass computes the chunks' states
+    again instead of keeping them. Inside `torch.compile` each of its passes is one operator of the
+    graph. For 16-bit inputs its chunk form holds `v - S k` in float16, and reads S in the inputs'
+    dtype: float16 ends at 65504.
 
     References
     ----------
@@ -183,10 +186,11 @@ def log_decay(g, A_log, dt_bias):
 
 
 def asks_gradient(*arguments):
-    """Whether autograd will want a backward pass of a function of these."""
-    return torch.is_grad_enabled() and any(
+    """Whether autograd will want a derivative of a function of these."""
+    backward = torch.is_grad_enabled() and any(
         isinstance(x, torch.Tensor) and x.requires_grad for x in arguments
     )
+    return backward or forward_ad._current_level >= 0  # inside a `dual_level`
 
 
 def triton_forward(*arguments):
@@ -217,16 +221,28 @@ class TritonForward(torch.autograd.Function):
         ctx.save_for_backward(q, k, v, g, beta, initial_state, cu_seqlens)
         ctx.scale, ctx.chunk_size = scale, chunk_size
         ctx.set_materialize_grads(False)
-        return o, S
+        return o, S.detach()  # autograd forbids a change in place of a view that is returned
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, do, dS):
         from .kernels.backward import chunk_backward
 
         q, k, v, g, beta, S, cu_seqlens = ctx.saved_tensors
         do = torch.zeros_like(v) if do is None else do
-        *five, dS = chunk_backward(
-            q, k, v, g, beta, ctx.scale, S, cu_seqlens, ctx.chunk_size, do, dS
-        )
+        run = TritonBackward.apply if torch.is_grad_enabled() else chunk_backward
+        *five, dS = run(q, k, v, g, beta, ctx.scale, S, cu_seqlens, ctx.chunk_size, do, dS)
         return *five, None, None if S is None else dS, None, None
+
+
+class TritonBackward(torch.autograd.Function):
+    """The backward pass under `create_graph=True`: no second derivative is taken for zero."""
+
+    @staticmethod
+    def forward(ctx, *arguments):
+        from .kernels.backward import chunk_backward
+
+        return chunk_backward(*arguments)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        raise ValueError("backend: Triton has no second derivative; backend='reference' has one")
