@@ -8,6 +8,7 @@ check the arguments, choose a backend, run it. Calls that look alike are checked
 from functools import partial
 
 import torch
+from torch.autograd import forward_ad
 from torch.nn.functional import softplus
 
 from . import compiled, reference, validation
@@ -50,7 +51,8 @@ def chunk_gated_delta_rule(
     cu_seqlens : torch.Tensor, [N + 1], int32 or int64, optional
         Offsets of N sequences packed along T, from 0 to T; B must be 1. A sequence may be
         empty: its final state is its initial one. On a GPU the values are read, which waits for
-        the device, once per tensor and in-place change, and not while a CUDA graph is captured.
+        the device, once per tensor and in-place change. While a CUDA graph is captured or
+        `torch.compile` traces, they are not read, and so not checked.
     state_v_first : bool
         Whether both states are `[N, HV, V, K]` instead.
     use_gate_in_kernel : bool
@@ -86,9 +88,11 @@ def chunk_gated_delta_rule(
     Notes
     -----
     The dtypes of the inputs may differ. Norms, gates, decays and states are computed in float32
-    (float64 if q, k or v is float64). Gradients reach every floating input. With Triton, the
-    backward pass computes the chunks' states again instead of keeping them. Inside
-    `torch.compile` each of its passes is one operator of the graph.
+    (float64 if q, k or v is float64). Gradients reach every floating input; second and forward-mode
+    derivatives, the reference's alone. With Triton, the backward pass computes the chunks' states
+    again instead of keeping them. Inside `torch.compile` each of its passes is one operator of the
+    graph. For 16-bit inputs its chunk form holds `v - S k` in float16, and reads S in the inputs'
+    dtype: float16 ends at 65504.
 
     References
     ----------
@@ -211,7 +215,8 @@ def log_decay(g, A_log, dt_bias):
 
 
 def asks_gradient(*arguments):
-    """Whether autograd will want a backward pass of a function of these."""
-    return torch.is_grad_enabled() and any(
+    """Whether autograd will want a derivative of a function of these."""
+    backward = torch.is_grad_enabled() and any(
         isinstance(x, torch.Tensor) and x.requires_grad for x in arguments
     )
+    return backward or forward_ad._current_level >= 0  # inside a `dual_level`

@@ -10,7 +10,7 @@ from itertools import pairwise, starmap
 
 import torch
 
-from . import delta_rule, gated_delta_rule
+from . import delta_rule, gated_delta_rule, validation
 
 
 def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
@@ -48,7 +48,9 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
     if cu_seqlens is None:
         sequences = [(slice(None), S)]
     else:
-        sequences = zip(starmap(slice, pairwise(cu_seqlens.tolist())), S.split(1), strict=False)
+        offsets = cu_seqlens.tolist()
+        validation.check_offsets(offsets, k.shape[1])  # in compiled code for the first time
+        sequences = zip(starmap(slice, pairwise(offsets)), S.split(1), strict=False)
     outputs, states = [vectors[-1][..., :0, :]], [S[:0]]
     with without_autocast(v.device.type):
         for tokens, S_n in sequences:

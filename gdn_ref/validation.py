@@ -115,8 +115,13 @@ def check_cu_seqlens(cu_seqlens, B, T, device):
     if B != 1:
         raise ValueError(f"{name}: expected B = 1 (sequences packed along T), got B = {B}")
     offsets = read_offsets(cu_seqlens)
-    if offsets is None:
-        return
+    if offsets is not None:
+        check_offsets(offsets, T)
+
+
+def check_offsets(offsets, T):
+    """The values of `cu_seqlens`, read on the host."""
+    name = "cu_seqlens"
     if offsets[0] != 0:
         raise ValueError(f"{name}: expected to start at 0, got {offsets[0]}")
     if offsets[-1] != T:
@@ -166,7 +171,7 @@ def check_scale(scale):
         return
     if not isinstance(scale, Real) or isinstance(scale, bool):
         raise TypeError(f"scale: expected a number or None, got {type(scale).__name__}")
-    if not math.isfinite(scale):
+    if not -math.inf < scale < math.inf:  # `math.isfinite` takes no symbol of `torch.compile`
         raise ValueError(f"scale: expected a finite number, got {scale}")
 
 
