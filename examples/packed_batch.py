@@ -6,18 +6,17 @@ Packs paragraphs of the book one behind the other, runs a small model over the r
 `cu_seqlens`, and compares with one run per paragraph and with a padded batch.
 """
 
-import argparse
 import time
 
 import torch
-from small_model import LanguageModel, book_text, device
+from small_model import LanguageModel, arguments, book_text, count, device
 
 
-def paragraphs(count):
+def paragraphs(most):
     """The first paragraphs of the book's text, as bytes."""
     text = bytes(book_text().tolist())
     found = [p for p in text.split(b"\n\n") if p.strip()]
-    return [torch.tensor(list(p)) for p in found[:count]]
+    return [torch.tensor(list(p)) for p in found[:most]]
 
 
 def pack(sequences):
@@ -28,20 +27,21 @@ def pack(sequences):
 
 def timed(call):
     """Result and milliseconds of the second of two calls."""
+    wait = torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
     call()
+    wait()
     start = time.perf_counter()
     result = call()
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
+    wait()
     return result, 1e3 * (time.perf_counter() - start)
 
 
 @torch.no_grad()
-def compare(count):
+def compare(most):
     """Prints the three times; returns the largest relative error of a packed sequence."""
     torch.manual_seed(0)
     model = LanguageModel().to(device())
-    sequences = paragraphs(count)
+    sequences = paragraphs(most)
     row, cu_seqlens = (x.to(device()) for x in pack(sequences))
     sequences = [s.to(device()) for s in sequences]
     padded = torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True)
@@ -51,7 +51,9 @@ def compare(count):
     _, padded_ms = timed(lambda: model(padded))
 
     lengths = [len(s) for s in sequences]
-    print(f"{count} paragraphs of {min(lengths)} to {max(lengths)} bytes, {sum(lengths)} in all")
+    print(
+        f"{len(lengths)} paragraphs, {min(lengths)} to {max(lengths)} bytes, {sum(lengths)} in all"
+    )
     print(f"packed  {row.numel():7d} tokens {packed_ms:8.1f} ms")
     print(f"alone   {row.numel():7d} tokens {alone_ms:8.1f} ms")
     print(f"padded  {padded.numel():7d} tokens {padded_ms:8.1f} ms")
@@ -63,6 +65,6 @@ def compare(count):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=32)
+    parser = arguments(__doc__.splitlines()[0])
+    parser.add_argument("--count", type=count, default=32, help="paragraphs to pack")
     compare(parser.parse_args().count)

@@ -3,6 +3,7 @@
 The examples beside this file import it.
 """
 
+import argparse
 import json
 from pathlib import Path
 
@@ -66,3 +67,18 @@ def as_bytes(text):
 def device():
     """The GPU if there is one."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def arguments(description):
+    """A command line whose help says each default."""
+    return argparse.ArgumentParser(
+        description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+
+
+def count(text):
+    """A number of things on the command line, at least one."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected at least 1, got {number}")
+    return number

@@ -4,23 +4,24 @@
     python examples/stream_tokens.py --prompt "The memory "
 
 The prompt is one call of any length; each later byte is a call of one token. What the model keeps
-between the calls has a fixed size, whatever the length of the text so far. Without trained weights
-the bytes are noise, and everything else holds.
+between the calls has a fixed size, whatever the length of the text so far. Without `--weights` and
+without what the first script writes, the bytes are noise, and everything else holds.
 """
 
-import argparse
 import sys
 import time
 from pathlib import Path
 
 import torch
-from small_model import ROOT, LanguageModel, as_bytes, device
+from small_model import ROOT, LanguageModel, arguments, as_bytes, count, device
+
+TRAINED = ROOT / "_build" / "examples" / "language_model.pt"
 
 
 def load(path):
-    """The trained model, or an untrained one where there are no weights."""
-    if not path.exists():
-        print(f"{path} is not there: untrained weights")
+    """The trained model, or an untrained one for None."""
+    if path is None:
+        print(f"{TRAINED} is not there: untrained weights, noise to come")
         torch.manual_seed(0)
         return LanguageModel().to(device()).eval()
     saved = torch.load(path, map_location=device(), weights_only=True)
@@ -30,12 +31,12 @@ def load(path):
 
 
 @torch.no_grad()
-def stream(model, prompt, count, temperature=0.7, seed=0):
-    """Yield `count` bytes after the prompt, `[T]`; the caches of the layers come with each."""
+def stream(model, prompt, length, temperature=0.7, seed=0):
+    """Yield `length` bytes after the prompt, `[T]`; the caches of the layers come with each."""
     random = torch.Generator().manual_seed(seed)
     caches = model.empty_caches()
     tokens = prompt[None].to(device())
-    for _ in range(count):
+    for _ in range(length):
         logits = model(tokens, caches)[0, -1].cpu().double()  # first the prompt, then one byte
         chances = torch.softmax(logits / temperature, dim=0)
         token = torch.multinomial(chances, 1, generator=random)
@@ -50,24 +51,30 @@ def state_bytes(caches):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--prompt", default="The memory ")
-    parser.add_argument("--count", type=int, default=300)
-    parser.add_argument("--temperature", type=float, default=0.7)
-    weights = ROOT / "_build" / "examples" / "language_model.pt"
-    parser.add_argument("--weights", type=Path, default=weights)
+    parser = arguments(__doc__.splitlines()[0])
+    parser.add_argument("--prompt", default="The memory ", help="what the text begins with")
+    parser.add_argument("--count", type=count, default=300, help="bytes to write")
+    parser.add_argument("--temperature", type=float, default=0.7, help="above 0; small is greedy")
+    trained = TRAINED if TRAINED.exists() else None
+    parser.add_argument("--weights", type=Path, default=trained, help="what training wrote")
     a = parser.parse_args()
+    if not a.prompt:
+        parser.error("argument --prompt: expected at least one character")
+    if not a.temperature > 0:
+        parser.error(f"argument --temperature: expected above 0, got {a.temperature}")
+    if a.weights is not None and not a.weights.is_file():
+        parser.error(f"argument --weights: no such file: {a.weights}")
     model, prompt = load(a.weights), as_bytes(a.prompt)
 
-    written, sizes, start = [], set(), time.perf_counter()
+    written, start = [], time.perf_counter()
     print(a.prompt, end="")
     for byte, caches in stream(model, prompt, a.count, a.temperature):
         written.append(byte)
-        sizes.add(state_bytes(caches))
+        kept = state_bytes(caches)
         sys.stdout.write(chr(byte) if 32 <= byte < 127 or byte == 10 else "·")
         sys.stdout.flush()
     seconds = time.perf_counter() - start
-    print(f"\n\n{a.count} bytes, {1e3 * seconds / a.count:.1f} ms each; state {sizes} bytes")
+    print(f"\n\n{a.count} bytes, {1e3 * seconds / a.count:.1f} ms each; state {kept} bytes")
 
     whole = torch.cat([prompt, torch.tensor(written)])[None].to(device())
     with torch.no_grad():

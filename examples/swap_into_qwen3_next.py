@@ -4,12 +4,14 @@
     python examples/swap_into_qwen3_next.py PATH       # a model on this disk, and its tokenizer
 
 Either way the same prompt goes through the model twice: with gdn_ref's operators, then with
-transformers' own. PATH may hold any model that `use_gdn_ref` knows. Needs transformers 5.17 or
-newer.
+transformers' own. PATH may hold any model that `use_gdn_ref` knows; where accelerate is installed,
+it is spread over the GPUs. Needs transformers 5.17 or newer.
 """
 
 import argparse
+import importlib.util
 import logging
+from pathlib import Path
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, Qwen3NextConfig
@@ -43,26 +45,29 @@ def continued(model, prompt, new_tokens):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("path", nargs="?", help="folder of a model and its tokenizer")
-    parser.add_argument("--new-tokens", type=int, default=24)
-    arguments = parser.parse_args()
+    parser.add_argument("--new-tokens", type=int, default=24, help="default: 24")
+    a = parser.parse_args()
+    if a.path is not None and not Path(a.path).is_dir():
+        parser.error(f"argument path: no such folder: {a.path}")
     logging.getLogger("transformers").setLevel(logging.ERROR)  # it recommends faster operators
 
-    if arguments.path is None:
+    if a.path is None:
         model, tokenizer = tiny_model(), None
         prompt = torch.tensor([list(PROMPT.encode())])
     else:
+        everywhere = "auto" if importlib.util.find_spec("accelerate") else None
         model = AutoModelForCausalLM.from_pretrained(
-            arguments.path, local_files_only=True, dtype="auto", device_map="auto"
+            a.path, local_files_only=True, dtype="auto", device_map=everywhere
         ).eval()
-        tokenizer = AutoTokenizer.from_pretrained(arguments.path, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(a.path, local_files_only=True)
         prompt = tokenizer(PROMPT, return_tensors="pt").input_ids.to(model.device)
 
     print(f"{type(model).__name__}, {sum(p.numel() for p in model.parameters()):,} weights")
     with use_gdn_ref(model):
-        ours, logits = continued(model, prompt, arguments.new_tokens)
+        ours, logits = continued(model, prompt, a.new_tokens)
     print("tokens:", ours if tokenizer is None else tokenizer.decode(ours))
     try:
-        theirs, expected = continued(model, prompt, arguments.new_tokens)
+        theirs, expected = continued(model, prompt, a.new_tokens)
     except Exception as error:  # flash-linear-attention's kernels cannot take CPU tensors
         print(f"transformers' own operators fail here: {type(error).__name__}")
         return

@@ -7,14 +7,13 @@ Triton backend. The seed fixes the batches, so that curves of two backends lie o
 Writes the curve and the weights to `_build/examples/`.
 """
 
-import argparse
 import json
 import math
 import time
 from pathlib import Path
 
 import torch
-from small_model import BYTES, ROOT, LanguageModel, book_text, device
+from small_model import BYTES, ROOT, LanguageModel, arguments, book_text, count, device
 from tqdm import tqdm
 
 HELD_OUT = 0.05  # the last part of the text is for validation
@@ -54,6 +53,8 @@ def train(steps, size, length, batch_size, rate, seed=0, every=20):
     text = book_text()
     cut = int(len(text) * (1 - HELD_OUT))
     seen, held_out = text[:cut], text[cut:][: 16 * length + 1]
+    if len(held_out) <= length:
+        raise SystemExit(f"--length: expected less than {len(held_out)} bytes, got {length}")
     model = LanguageModel(size).to(device())
     gates = [p for name, p in model.named_parameters() if name.endswith(("A_log", "dt_bias"))]
     others = [p for name, p in model.named_parameters() if not name.endswith(("A_log", "dt_bias"))]
@@ -82,16 +83,17 @@ def train(steps, size, length, batch_size, rate, seed=0, every=20):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=300)
-    parser.add_argument("--size", type=int, default=128)
-    parser.add_argument("--length", type=int, default=256)
-    parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--rate", type=float, default=4e-3)
-    parser.add_argument("--out", type=Path, default=ROOT / "_build" / "examples")
+    parser = arguments(__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=count, default=300, help="batches to learn from")
+    parser.add_argument("--size", type=count, default=128, help="width of the model")
+    parser.add_argument("--length", type=count, default=256, help="bytes in a stretch of text")
+    parser.add_argument("--batch", type=count, default=8, help="stretches in a batch")
+    parser.add_argument("--rate", type=float, default=4e-3, help="learning rate at its highest")
+    default = ROOT / "_build" / "examples"
+    parser.add_argument("--out", type=Path, default=default, help="folder for curve and weights")
     a = parser.parse_args()
+    a.out.mkdir(parents=True, exist_ok=True)  # now, not after the training
     model, curve = train(a.steps, a.size, a.length, a.batch, a.rate)
-    a.out.mkdir(parents=True, exist_ok=True)
     record = {"device": str(device()), "uniform_bits": math.log2(BYTES), "curve": curve}
     (a.out / "language_model.json").write_text(json.dumps(record, indent=1) + "\n")
     torch.save({"size": a.size, "weights": model.state_dict()}, a.out / "language_model.pt")
@@ -100,6 +102,7 @@ def main():
         print(
             "{step:6d} {training_bits:10.3f} {validation_bits:11.3f} {seconds:8.1f}".format(**row)
         )
+    print(f"wrote language_model.json and language_model.pt to {a.out}")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,24 @@
 """Gated DeltaNet, from its equations to the GPU.
 
+    import torch
+    from gdn_ref import chunk_gated_delta_rule
+
+    q, k, v = torch.randn(3, 1, 100, 2, 16)  # [batch, tokens, heads, size]
+    g, beta = -0.1 * torch.rand(1, 100, 2), torch.rand(1, 100, 2)
+    o, _ = chunk_gated_delta_rule(q, k, v, g, beta, use_qk_l2norm_in_kernel=True)
+
+For a model, with PyTorch: `chunk_gated_delta_rule` for whole sequences,
+`fused_recurrent_gated_delta_rule` and `decode` for a few tokens, `causal_conv1d` and
+`causal_conv1d_update`, and `GatedDeltaNet`, the layer. To read, with NumPy or any other array:
+`linear_attention`, `scalar_decay`, `delta_rule`, `gated_delta_rule`, and what they are made of,
+`wy`, `chunking` and `affine`.
+
 Importing this package imports neither torch, triton nor sympy: names load on first use.
 The chapters and `gdn_ref.proofs` derive and check every equation that the code cites.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 
 __version__ = "0.1.0"
 
@@ -31,19 +45,29 @@ _MODULES = (
     "wy",
 )
 
+_NEED_TORCH = {*_HOME.values(), "layer_weights"}
+
 __all__ = ["__version__", *_HOME, *_MODULES]
 
 
 def __getattr__(name):
-    if name in _HOME:
-        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    elif name in _MODULES:
-        value = import_module(f"{__name__}.{name}")
-    else:
+    if name not in _HOME and name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = import_module(f"{__name__}.{_HOME.get(name, name)}")
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ModuleNotFoundError(
+            f"gdn_ref.{name} needs PyTorch, which is not installed (pip install torch)",
+            name="torch",
+        ) from None
+    value = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
     return value
 
 
 def __dir__():
-    return sorted(__all__)
+    """The public names, those that need PyTorch only where it is installed."""
+    torch = find_spec("torch") is not None
+    return sorted(name for name in __all__ if torch or _HOME.get(name, name) not in _NEED_TORCH)

@@ -37,6 +37,23 @@ def zero_state(k, v):
     return xp.zeros((*batch, v.shape[-1], k.shape[-1]), dtype=dtype, device=device(v))
 
 
+def count_tokens(vectors, scalars):
+    """T, of which each of the `vectors`, `[..., T, d]`, and `scalars`, `[..., T]`, has as many.
+
+    A scan takes slices, and a slice past the end is short without a word; one of length 1 would
+    even broadcast, and take the causal mask with it.
+    """
+    shapes = [tuple(getattr(x, "shape", ())) for x in (*vectors, *scalars)]
+    found = [shape[-2:-1] for shape in shapes[: len(vectors)]]
+    found += [shape[-1:] for shape in shapes[len(vectors) :]]
+    if () in found or len(set(found)) > 1:
+        raise ValueError(
+            f"tokens: expected {len(vectors)} arrays [..., T, d] and {len(scalars)} arrays "
+            f"[..., T] with the same T, got shapes {', '.join(map(str, shapes))}"
+        )
+    return found[0][0]
+
+
 def scan_tokens(step, S, vectors, scalars=()):
     """The recurrent form: `o, S = step(S, *vectors_t, *scalars_t)` token by token.
 
@@ -45,7 +62,7 @@ def scan_tokens(step, S, vectors, scalars=()):
     """
     values = vectors[-1]
     outputs = []
-    for t in range(values.shape[-2]):
+    for t in range(count_tokens(vectors, scalars)):
         o, S = step(S, *(x[..., t, :] for x in vectors), *(x[..., t] for x in scalars))
         outputs.append(o)
     return array_namespace(values).stack(outputs, axis=-2) if outputs else values, S
@@ -60,7 +77,7 @@ def scan_chunks(chunk, S, vectors, scalars=(), chunk_size=64):
     if chunk_size < 1:
         raise ValueError(f"chunk_size: expected an integer of at least 1, got {chunk_size}")
     values = vectors[-1]
-    T = values.shape[-2]
+    T = count_tokens(vectors, scalars)
     outputs = []
     for start in range(0, T, chunk_size):
         rows = slice(start, min(start + chunk_size, T))

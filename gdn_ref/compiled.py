@@ -77,18 +77,28 @@ forward.register_autograd(gradients, setup_context=keep_inputs)
 
 @torch.library.custom_op("gdn_ref::recurrent_forward", mutates_args=())
 def recurrent(
-    q: Tensor, k: Tensor, v: Tensor, g: Tensor | None, beta: Tensor, scale: float,
-    initial_state: Tensor | None, cu_seqlens: Tensor | None, chunk_size: int | None,
+    q: Tensor, k: Tensor, v: Tensor, g: Tensor | None, beta: Tensor, A_log: Tensor | None,
+    dt_bias: Tensor | None, initial_state: Tensor | None, cu_seqlens: Tensor | None,
+    scale: float, norm: bool, sigmoid: bool, negative: bool, v_first: bool,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The same, token by token; `chunk_size` is None."""
-    from .kernels.decode import recurrent_forward
+    """Outputs and final state, token by token; see `kernels.decode.prepare_recurrent`."""
+    from .kernels.decode import prepare_recurrent
 
-    return recurrent_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens)
+    tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens)
+    flags = {"norm": norm, "sigmoid": sigmoid, "negative": negative}
+    return prepare_recurrent(*tensors, scale=scale, v_first=v_first, **flags)(*tensors)
 
 
 @recurrent.register_fake
-def _(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
-    return fake_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, 64)
+def _(q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens, scale, norm, sigmoid, negative, v_first):
+    (K, V), dtype = (k.shape[3], v.shape[3]), v.dtype
+    for x in (q, k):
+        dtype = torch.promote_types(dtype, x.dtype)
+    validation.check_triton(v.device, dtype, K, V, 64)
+    N = v.shape[0] if cu_seqlens is None else cu_seqlens.shape[0] - 1
+    size = (N, v.shape[2], V, K) if v_first else (N, v.shape[2], K, V)
+    o = torch.empty_like(v, memory_format=torch.contiguous_format)
+    return o, v.new_empty(size, dtype=torch.float32)
 
 
 @torch.library.custom_op("gdn_ref::decode", mutates_args=("pool",))

@@ -115,7 +115,9 @@ def causal_conv1d_update(
     for name, tensor in (("x", x), ("pool", pool), ("weight", weight), ("bias", bias)):
         if torch.is_grad_enabled() and tensor is not None and tensor.requires_grad:
             raise ValueError(f"{name}: expected no gradient to be asked for (use torch.no_grad)")
-    layer_validation.check_slots(slot_idx, pool, N)
+    layer_validation.check_slot_idx(slot_idx, N, pool)
+    if slot_idx is not None:
+        layer_validation.check_slots(slot_idx, pool)
     if wants_triton(x, backend):
         from .kernels.causal_conv import convolve_pool
 

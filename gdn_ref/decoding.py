@@ -9,11 +9,9 @@ from math import prod
 
 import torch
 
-from . import compiled, validation
+from . import compiled, layer_validation, validation
 from .ops import asks_gradient, fused_recurrent_gated_delta_rule
-
-MOST_PREPARED = 1024
-_prepared = {}  # how a call looks -> what runs it
+from .prepared import prepared
 
 
 def decode(
@@ -108,28 +106,12 @@ def decode(
         scale, use_qk_l2norm_in_kernel, state_v_first, use_gate_in_kernel,
         use_beta_sigmoid_in_kernel, allow_neg_eigval, backend,
     )  # fmt: skip
-    if torch.compiler.is_compiling():
-        return prepare(*tensors, *options)(*tensors)
-
-    known = (options, torch.is_grad_enabled(), *[look(x) for x in tensors])
-    run = _prepared.get(known)
-    if run is None:
-        run = prepare(*tensors, *options)
-        if len(_prepared) >= MOST_PREPARED:
-            _prepared.clear()
-        _prepared[known] = run
-    elif cu_seqlens is not None:
+    run = prepared(prepare, tensors, options)
+    if cu_seqlens is not None:
         validation.check_cu_seqlens(cu_seqlens, *q.shape[:2], q.device)
     if slot_idx is not None:
-        check_slots(slot_idx, pool)
+        layer_validation.check_slots(slot_idx, pool)
     return run(*tensors)
-
-
-def look(x):
-    """All about a tensor but its numbers: tensors that look alike pass the same checks."""
-    if not isinstance(x, torch.Tensor):
-        return type(x)
-    return x.shape, x.stride(), x.dtype, x.device, x.requires_grad
 
 
 def prepare(
@@ -146,20 +128,20 @@ def prepare(
     validation.check_beta_range(negative, sigmoid)
     check_pool(pool, q, v, state_v_first)
     N = q.shape[0] if cu_seqlens is None else cu_seqlens.shape[0] - 1
-    check_slot_idx(slot_idx, N, pool)
+    layer_validation.check_slot_idx(slot_idx, N, pool)
     if asks_gradient(q, k, v, g, beta, pool, A_log, dt_bias):
         raise ValueError(
             "decode: expected no gradient to be asked for, got an input that requires one: call it "
             "under torch.no_grad(), or use fused_recurrent_gated_delta_rule"
         )
-    scale = q.shape[3] ** -0.5 if scale is None else float(scale)
-    options = {"scale": scale, "state_v_first": state_v_first, "norm": norm}
+    options = {"state_v_first": state_v_first, "norm": norm}
     options |= {"sigmoid": sigmoid, "negative": negative}
 
     common = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
     exact = torch.float64 in (common, pool.dtype)
     if backend == "reference" or (backend == "auto" and (exact or not v.is_cuda)):
-        return partial(decode_reference, **options)
+        return partial(decode_reference, scale=scale, **options)
+    options["scale"] = q.shape[3] ** -0.5 if scale is None else float(scale)
     if torch.compiler.is_compiling():
         return partial(compiled.decode, **options)
     for dtype in {common, q.dtype, k.dtype, v.dtype, pool.dtype}:
@@ -207,34 +189,3 @@ def check_pool(pool, q, v, state_v_first):
             f"pool: expected slots apart, each in one piece, strides [>= {prod(inner)}, "
             f"{', '.join(map(str, in_one_piece))}], got {list(strides)}"
         )
-
-
-def check_slot_idx(slot_idx, N, pool):
-    """An integer for each sequence, or None and slots enough."""
-    name, slots = "slot_idx", pool.shape[0]
-    if slot_idx is None:
-        if slots < N:
-            raise ValueError(f"pool: expected a slot for each of {N} sequences, got {slots}")
-        return
-    if not isinstance(slot_idx, torch.Tensor):
-        raise TypeError(f"{name}: expected a torch.Tensor [N], got {type(slot_idx).__name__}")
-    if slot_idx.dtype not in validation.OFFSETS:
-        raise ValueError(f"{name}: expected int32 or int64, got {slot_idx.dtype}")
-    if slot_idx.shape != (N,):
-        raise ValueError(
-            f"{name}: expected shape [N] = [{N}], got {list(slot_idx.shape)} ({validation.AXES})"
-        )
-    validation.check_device(name, slot_idx, pool.device)
-
-
-def check_slots(slot_idx, pool):
-    """Slots of the pool, no two alike, as far as they can be read."""
-    values, slots = validation.read_offsets(slot_idx), pool.shape[0]
-    if not values:
-        return
-    for slot in (min(values), max(values)):
-        if not 0 <= slot < slots:
-            raise ValueError(f"slot_idx: expected slots from 0 to {slots - 1}, got {slot}")
-    if len(set(values)) < len(values):
-        twice = next(slot for slot in values if values.count(slot) > 1)
-        raise ValueError(f"slot_idx: expected no slot twice, got {twice} more than once")

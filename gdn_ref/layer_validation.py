@@ -1,10 +1,15 @@
-"""Argument checks for `convolution` and `layers`, in the manner of `validation`."""
+"""Argument checks for `convolution`, `decoding` and `layers`, in the manner of `validation`."""
+
+import math
+from numbers import Real
 
 import torch
 
 from . import validation
 
 ACTIVATIONS = ("silu", None)
+CONV_STATE = ("N", "D", "W - 1")
+RECURRENT_STATE = ("N", "HV", "K", "V")
 
 
 def check_convolution(x, weight, bias, state, state_name, state_axis, cu_seqlens):
@@ -36,25 +41,37 @@ def check_devices(x, **others):
             raise ValueError(f"{name}: expected device {x.device} like x, got {tensor.device}")
 
 
-def check_slots(slot_idx, pool, N):
-    """One slot of the pool for each of N sequences, no two the same."""
-    name, slots = "slot_idx", len(pool)
+def check_slot_idx(slot_idx, N, pool):
+    """An integer for each sequence, or None and slots enough."""
+    name, slots = "slot_idx", pool.shape[0]
     if slot_idx is None:
-        if N > slots:
-            raise ValueError(f"pool: expected at least N = {N} slots, got {slots}")
+        if slots < N:
+            raise ValueError(f"pool: expected a slot for each of {N} sequences, got {slots}")
         return
     if not isinstance(slot_idx, torch.Tensor):
         raise TypeError(f"{name}: expected a torch.Tensor [N], got {type(slot_idx).__name__}")
-    if slot_idx.dtype not in validation.OFFSETS or slot_idx.shape != (N,):
-        found = f"{slot_idx.dtype} {list(slot_idx.shape)}"
-        raise ValueError(f"{name}: expected int32 or int64, shape [N] = [{N}], got {found}")
-    check_devices(pool, slot_idx=slot_idx)
-    chosen = validation.read_offsets(slot_idx) or []
-    for slot in chosen:
+    if slot_idx.dtype not in validation.OFFSETS:
+        raise ValueError(f"{name}: expected int32 or int64, got {slot_idx.dtype}")
+    if slot_idx.shape != (N,):
+        raise ValueError(
+            f"{name}: expected shape [N] = [{N}], got {list(slot_idx.shape)} "
+            f"({validation.legend('N')})"
+        )
+    if slot_idx.device != pool.device:
+        raise ValueError(f"{name}: expected device {pool.device} like pool, got {slot_idx.device}")
+
+
+def check_slots(slot_idx, pool):
+    """Slots of the pool, no two alike, as far as they can be read."""
+    values, slots = validation.read_offsets(slot_idx), pool.shape[0]
+    if not values:
+        return
+    for slot in (min(values), max(values)):
         if not 0 <= slot < slots:
-            raise ValueError(f"{name}: expected slots from 0 to {slots - 1}, got {slot}")
-    if len(set(chosen)) < len(chosen):
-        raise ValueError(f"{name}: expected no slot twice, got {chosen}")
+            raise ValueError(f"slot_idx: expected slots from 0 to {slots - 1}, got {slot}")
+    if len(set(values)) < len(values):
+        twice = next(slot for slot in values if values.count(slot) > 1)
+        raise ValueError(f"slot_idx: expected no slot twice, got {twice} more than once")
 
 
 def check_activation(activation):
@@ -62,16 +79,22 @@ def check_activation(activation):
         raise ValueError(f"activation: expected 'silu' or None, got {activation!r}")
 
 
-def check_inputs(x, hidden_size, cache, cu_seqlens, attention_mask):
-    """Types and shapes, before any work. Returns the number of sequences."""
-    sizes = {"hidden_size": hidden_size}
+def check_inputs(layer, x, cache, cu_seqlens, attention_mask):
+    """Types, shapes and devices, before any work. Returns the number of sequences."""
+    sizes = {"hidden_size": layer.hidden_size, "D": sum(layer.channels)}
+    sizes |= {"W - 1": layer.conv1d.kernel_size[0] - 1, "HV": layer.num_v_heads}
+    sizes |= {"K": layer.head_dim, "V": layer.head_v_dim}
     validation.check_tensor("x", x, ("B", "T", "hidden_size"), sizes)
     N = B = sizes["B"]
     if cu_seqlens is not None:
         validation.check_cu_seqlens(cu_seqlens, B, sizes["T"], x.device)
         N = len(cu_seqlens) - 1
-    if cache is not None and cache.conv_state is not None and len(cache.conv_state) != N:
-        raise ValueError(f"cache: expected N = {N} sequences, got {len(cache.conv_state)}")
+    sizes["N"] = N
+    for name, axes in (("conv_state", CONV_STATE), ("recurrent_state", RECURRENT_STATE)):
+        state = getattr(cache, name)
+        if state is not None:
+            validation.check_tensor(f"cache.{name}", state, axes, sizes)
+            check_devices(x, **{f"cache.{name}": state})
     if attention_mask is None:
         return N
     if cu_seqlens is not None:
@@ -82,6 +105,7 @@ def check_inputs(x, hidden_size, cache, cu_seqlens, attention_mask):
     if attention_mask.shape != x.shape[:2]:
         expected, found = list(x.shape[:2]), list(attention_mask.shape)
         raise ValueError(f"attention_mask: expected shape [B, T] = {expected}, got {found}")
+    check_devices(x, attention_mask=attention_mask)
     return N
 
 
@@ -92,3 +116,19 @@ def check_sizes(**sizes):
             raise TypeError(f"{name}: expected an integer, got {type(size).__name__}")
         if size < 1:
             raise ValueError(f"{name}: expected at least 1, got {size}")
+
+
+def check_layer(num_heads, num_v_heads, norm_eps, dtype):
+    """Value heads in groups of one size; a finite number not below 0; a floating dtype or None."""
+    if num_v_heads % num_heads:
+        expected = f"a multiple of num_heads = {num_heads}"
+        raise ValueError(f"num_v_heads: expected {expected}, got {num_v_heads}")
+    if not isinstance(norm_eps, Real) or isinstance(norm_eps, bool):
+        raise TypeError(f"norm_eps: expected a number, got {type(norm_eps).__name__}")
+    if not 0 <= norm_eps < math.inf:
+        raise ValueError(f"norm_eps: expected a finite number of at least 0, got {norm_eps}")
+    if dtype is not None and not isinstance(dtype, torch.dtype):
+        raise TypeError(f"dtype: expected a torch.dtype, got {type(dtype).__name__}")
+    if dtype is not None and dtype not in validation.FLOATS:
+        expected = ", ".join(map(str, validation.FLOATS))
+        raise ValueError(f"dtype: expected one of {expected}, got {dtype}")

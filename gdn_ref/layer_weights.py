@@ -17,22 +17,57 @@ ours                         fla 0.6              Qwen3-Next         Qwen3.5
 ============================ ==================== ================== ========================
 
 The channels of `conv1d` and the rows of `in_proj_qkv` are those of q, k and v in this order.
-Olmo-Hybrid's state dict is ours as it is, both ways. Qwen3-Next interleaves: the rows of
-`in_proj_qkvz` are, for one key head after the other, its q, its k, and the v and z (our g) of all
-its value heads; those of `in_proj_ba` its heads' b and their a.
+Olmo-Hybrid's state dict is ours as it is, both ways; Qwen4-Exp's is Qwen3.5's. Qwen3-Next
+interleaves: the rows of `in_proj_qkvz` are, for one key head after the other, its q, its k, and the
+v and z (our g) of all its value heads; those of `in_proj_ba` its heads' b and their a.
 
 What a state dict does not say has to be said to the layer: the number of heads, `norm_eps` (1e-5
 in fla and Olmo-Hybrid, `config.rms_norm_eps` in Qwen's), `allow_neg_eigval`. A layer of fla without
-gate or convolution has no counterpart here.
+gate or convolution has no counterpart here; nor has one of fla or Qwen4-Exp whose output gate is a
+sigmoid (`output_gate_activation`, `config.output_gate_type`), which its weights do not tell.
+
+What is no state dict raises `TypeError`; one without a weight that is needed, or a number of heads
+that does not divide the value heads, `ValueError`.
 """
+
+from collections.abc import Mapping
 
 import torch
 
 QWEN = {"norm.weight": "o_norm.weight", "out_proj.weight": "o_proj.weight"}
+OURS = (
+    *(f"{name}_proj.weight" for name in "qkvgbao"),
+    "conv1d.weight",
+    "A_log",
+    "dt_bias",
+    "o_norm.weight",
+)
+
+
+def check(weights, *names):
+    """`weights` is the state dict of one layer, and has `names`."""
+    if not isinstance(weights, Mapping):
+        raise TypeError(f"weights: expected a state dict, got {type(weights).__name__}")
+    for name in names:
+        if name not in weights:
+            raise ValueError(
+                f"weights: expected the state dict of one layer, which has {name}, "
+                f"got {len(weights)} names without it"
+            )
+
+
+def check_heads(num_heads, weights):
+    """`num_heads` key heads share the value heads evenly."""
+    value_heads = len(weights["A_log"])
+    if not isinstance(num_heads, int) or isinstance(num_heads, bool):
+        raise TypeError(f"num_heads: expected an integer, got {type(num_heads).__name__}")
+    if num_heads < 1 or value_heads % num_heads:
+        raise ValueError(f"num_heads: expected a divisor of HV = {value_heads}, got {num_heads}")
 
 
 def from_fla(weights):
     """From `fla.layers.GatedDeltaNet`: the three convolutions become one."""
+    check(weights, *(f"{c}_conv1d.weight" for c in "qkv"))
     ours = {name: x for name, x in weights.items() if "_conv1d." not in name}
     for kind in ("weight", "bias"):
         if f"q_conv1d.{kind}" in weights:
@@ -42,6 +77,7 @@ def from_fla(weights):
 
 def to_fla(weights):
     """To `fla.layers.GatedDeltaNet`."""
+    check(weights, *OURS)
     theirs = {name: x for name, x in weights.items() if not name.startswith("conv1d.")}
     for kind in ("weight", "bias"):
         if f"conv1d.{kind}" in weights:
@@ -52,6 +88,7 @@ def to_fla(weights):
 
 def from_qwen3_5(weights):
     """From transformers' `Qwen3_5GatedDeltaNet`, dense or of a mixture of experts."""
+    check(weights, *(f"in_proj_{name}.weight" for name in ("qkv", "z", "b", "a")))
     ours = {QWEN.get(name, name): x for name, x in weights.items() if "in_proj" not in name}
     values = len(weights["in_proj_z.weight"])
     keys = (len(weights["in_proj_qkv.weight"]) - values) // 2
@@ -62,6 +99,7 @@ def from_qwen3_5(weights):
 
 def to_qwen3_5(weights):
     """To transformers' `Qwen3_5GatedDeltaNet`."""
+    check(weights, *OURS)
     q, k, v, g, b, a = (weights[f"{name}_proj.weight"] for name in "qkvgba")
     parts = {"qkv": torch.cat([q, k, v]), "z": g, "b": b, "a": a}
     return qwen_rest(weights) | {f"in_proj_{name}.weight": x for name, x in parts.items()}
@@ -69,6 +107,8 @@ def to_qwen3_5(weights):
 
 def from_qwen3_next(weights, num_heads):
     """From transformers' `Qwen3NextGatedDeltaNet` with this number of key heads."""
+    check(weights, "in_proj_qkvz.weight", "in_proj_ba.weight", "conv1d.weight", "A_log")
+    check_heads(num_heads, weights)
     ours = {QWEN.get(name, name): x for name, x in weights.items() if "in_proj" not in name}
     qkvz, ba = (weights[f"in_proj_{name}.weight"] for name in ("qkvz", "ba"))
     values = len(qkvz) - len(weights["conv1d.weight"])  # rows of z: the convolution has none
@@ -81,6 +121,8 @@ def from_qwen3_next(weights, num_heads):
 
 def to_qwen3_next(weights, num_heads):
     """To transformers' `Qwen3NextGatedDeltaNet` with this number of key heads."""
+    check(weights, *OURS)
+    check_heads(num_heads, weights)
     q, k, v, g, b, a = (
         weights[f"{name}_proj.weight"].unflatten(0, (num_heads, -1)) for name in "qkvgba"
     )
@@ -98,6 +140,8 @@ def projections(q, k, v, g, b, a):
 
 def qwen_rest(weights):
     """What Qwen's layers have besides projections of the input, under their names."""
+    if "conv1d.bias" in weights:
+        raise ValueError("weights: expected no conv1d.bias, which Qwen's layers have not, got one")
     theirs = {ours: name for name, ours in QWEN.items()}
     rest = ("conv1d.weight", "A_log", "dt_bias", *theirs)
     return {theirs.get(name, name): weights[name] for name in rest}

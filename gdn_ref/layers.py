@@ -50,9 +50,9 @@ class GatedDeltaNetCache:
 
     def reorder(self, sequences):
         """Keep these sequences, `[M]` integers, in this order; for beams, one may come twice."""
-        if self.conv_state is not None:
-            self.conv_state = self.conv_state.index_select(0, sequences)
-            self.recurrent_state = self.recurrent_state.index_select(0, sequences)
+        for name, state in vars(self).items():
+            if state is not None:
+                setattr(self, name, state.index_select(0, sequences))
 
 
 class GatedRMSNorm(nn.Module):
@@ -61,7 +61,14 @@ class GatedRMSNorm(nn.Module):
     def __init__(self, size, eps=1e-5, device=None, dtype=None):
         super().__init__()
         self.eps = eps
-        self.weight = nn.Parameter(torch.ones(size, device=device, dtype=dtype))
+        self.weight = nn.Parameter(torch.empty(size, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        nn.init.ones_(self.weight)
+
+    def extra_repr(self):
+        return f"{len(self.weight)}, eps={self.eps}"
 
     def forward(self, x, gate):
         exact = torch.promote_types(x.dtype, torch.float32)
@@ -99,7 +106,7 @@ class GatedDeltaNet(nn.Module):
     Raises
     ------
     TypeError, ValueError
-        A size is not a positive integer, or HV no multiple of H.
+        A size is not a positive integer, HV no multiple of H, or another argument wrong.
 
     Notes
     -----
@@ -112,7 +119,8 @@ class GatedDeltaNet(nn.Module):
     - `conv1d`: weight `[D, 1, W]`, bias `[D]` or None;
     - `A_log`, `dt_bias`, `[HV]`: the gate. `exp(A_log)` starts uniform in (0.01, 16) and
       `softplus(dt_bias)` log-uniform in (0.001, 0.1): where `W_a x = 0`, a head loses half its
-      memory within 0.4 to 69,000 tokens. Leave both out of weight decay;
+      memory within 0.4 to 69,000 tokens. Leave both out of weight decay: their `_no_weight_decay`
+      is True, as in Mamba and flash-linear-attention;
     - `o_norm`: one weight per value dimension, shared by the heads, 1 at the start;
     - `o_proj`, linear without bias: all heads' outputs back to a token.
 
@@ -130,19 +138,17 @@ class GatedDeltaNet(nn.Module):
         dtype=None,
     ):  # fmt: skip
         super().__init__()
+        layer_validation.check_sizes(
+            hidden_size=hidden_size, num_heads=num_heads, head_dim=head_dim, conv_size=conv_size
+        )
         num_v_heads = num_heads if num_v_heads is None else num_v_heads
         head_v_dim = 2 * head_dim if head_v_dim is None else head_v_dim
-        layer_validation.check_sizes(
-            hidden_size=hidden_size, num_heads=num_heads, head_dim=head_dim,
-            num_v_heads=num_v_heads, head_v_dim=head_v_dim, conv_size=conv_size,
-        )  # fmt: skip
-        if num_v_heads % num_heads:
-            raise ValueError(
-                f"num_v_heads: expected a multiple of num_heads = {num_heads}, got {num_v_heads}"
-            )
+        layer_validation.check_sizes(num_v_heads=num_v_heads, head_v_dim=head_v_dim)
+        layer_validation.check_layer(num_heads, num_v_heads, norm_eps, dtype)
         validation.check_flags(conv_bias=conv_bias, allow_neg_eigval=allow_neg_eigval)
         validation.check_backend(backend)
-        self.hidden_size, self.head_dim, self.head_v_dim = hidden_size, head_dim, head_v_dim
+        self.hidden_size, self.num_heads, self.num_v_heads = hidden_size, num_heads, num_v_heads
+        self.head_dim, self.head_v_dim = head_dim, head_v_dim
         self.allow_neg_eigval, self.backend = allow_neg_eigval, backend
 
         made = {"device": device, "dtype": dtype}
@@ -161,14 +167,26 @@ class GatedDeltaNet(nn.Module):
         self.dt_bias = nn.Parameter(torch.empty(num_v_heads, **made))
         self.o_norm = GatedRMSNorm(head_v_dim, norm_eps, device, dtype)
         self.o_proj = nn.Linear(values, hidden_size, bias=False, device=device, dtype=dtype)
-        self.reset_gate()
+        self.A_log._no_weight_decay = self.dt_bias._no_weight_decay = True
+        self.reset_parameters()
 
     @torch.no_grad()
-    def reset_gate(self):
+    def reset_parameters(self):
         """Draw `A_log` and `dt_bias` afresh (eq-gate-start)."""
         self.A_log.uniform_(0.01, 16).log_()
         dt = self.dt_bias.uniform_(math.log(1e-3), math.log(1e-1)).exp_()
         self.dt_bias.copy_(torch.log(torch.expm1(dt)))  # the inverse of softplus
+
+    def extra_repr(self):
+        shown = (
+            "num_heads",
+            "head_dim",
+            "num_v_heads",
+            "head_v_dim",
+            "allow_neg_eigval",
+            "backend",
+        )
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
 
     def forward(self, x, cache=None, cu_seqlens=None, attention_mask=None):
         """The layer's output for the tokens `x`, after those that `cache` has seen.
@@ -195,7 +213,8 @@ class GatedDeltaNet(nn.Module):
         """
         if cache is not None and not isinstance(cache, GatedDeltaNetCache):
             raise TypeError(f"cache: expected a GatedDeltaNetCache, got {type(cache).__name__}")
-        N = layer_validation.check_inputs(x, self.hidden_size, cache, cu_seqlens, attention_mask)
+        past = GatedDeltaNetCache() if cache is None else cache
+        N = layer_validation.check_inputs(self, x, past, cu_seqlens, attention_mask)
         if attention_mask is not None:
             token = attention_mask[..., None].bool()
             x = torch.where(token, x, 0.0)
@@ -203,7 +222,6 @@ class GatedDeltaNet(nn.Module):
         if attention_mask is not None:
             beta = torch.where(token, beta, -math.inf)  # writes nothing, whatever the conv's bias
 
-        past = GatedDeltaNetCache() if cache is None else cache
         ragged = {"cu_seqlens": cu_seqlens, "output_final_state": cache is not None}
         qkv = torch.cat([self.q_proj(x), self.k_proj(x), self.v_proj(x)], dim=-1)
         qkv, conv_state = causal_conv1d(

@@ -2,14 +2,17 @@
 
 Both take the ecosystem's layout (`[B, T, H, K]`, state `[N, HV, K, V]`); the rule modules and the
 kernels keep the papers' state, `[.., V, K]`. What the two functions share is one short pipeline:
-check the arguments, `prepare` them, run a backend.
+check the arguments, choose a backend, run it. Calls that look alike are checked once (`prepared`).
 """
 
+from functools import partial
+
 import torch
-from torch.autograd.function import once_differentiable
+from torch.autograd import forward_ad
 from torch.nn.functional import softplus
 
 from . import compiled, reference, validation
+from .prepared import prepared
 
 NORM_EPSILON = 1e-6  # added to the squared norm, as flash-linear-attention does
 
@@ -48,7 +51,8 @@ def chunk_gated_delta_rule(
     cu_seqlens : torch.Tensor, [N + 1], int32 or int64, optional
         Offsets of N sequences packed along T, from 0 to T; B must be 1. A sequence may be
         empty: its final state is its initial one. On a GPU the values are read, which waits for
-        the device, once per tensor and in-place change, and not while a CUDA graph is captured.
+        the device, once per tensor and in-place change. While a CUDA graph is captured or
+        `torch.compile` traces, they are not read, and so not checked.
     state_v_first : bool
         Whether both states are `[N, HV, V, K]` instead.
     use_gate_in_kernel : bool
@@ -84,9 +88,11 @@ def chunk_gated_delta_rule(
     Notes
     -----
     The dtypes of the inputs may differ. Norms, gates, decays and states are computed in float32
-    (float64 if q, k or v is float64). Gradients reach every floating input. With Triton, the
-    backward pass computes the chunks' states again instead of keeping them. Inside
-    `torch.compile` each of its passes is one operator of the graph.
+    (float64 if q, k or v is float64). Gradients reach every floating input; second and forward-mode
+    derivatives, the reference's alone. With Triton, the backward pass computes the chunks' states
+    again instead of keeping them. Inside `torch.compile` each of its passes is one operator of the
+    graph. For 16-bit inputs its chunk form holds `v - S k` in float16, and reads S in the inputs'
+    dtype: float16 ends at 65504.
 
     References
     ----------
@@ -136,40 +142,66 @@ def gated_delta_rule(
     )
     validation.check_scale(scale)
     validation.check_backend(backend)
-    validation.check_tensors(q, k, v, g, beta, initial_state, cu_seqlens, state_v_first)
+    tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens)
+    options = (
+        scale, use_qk_l2norm_in_kernel, state_v_first, use_gate_in_kernel,
+        use_beta_sigmoid_in_kernel, allow_neg_eigval, chunk_size, backend,
+    )  # fmt: skip
+    run = prepared(prepare, tensors, options)
+    if cu_seqlens is not None:
+        validation.check_cu_seqlens(cu_seqlens, *q.shape[:2], q.device)
+    o, S = run(*tensors)
+    return o, (S if output_final_state else None)
+
+
+def prepare(
+    q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens,
+    scale, norm, v_first, use_gate_in_kernel, sigmoid, negative, chunk_size, backend,
+):  # fmt: skip
+    """Check everything but numbers; then the backend, as a function of the nine tensors."""
+    validation.check_tensors(q, k, v, g, beta, initial_state, cu_seqlens, v_first)
     validation.check_gate(use_gate_in_kernel, g, A_log, dt_bias, v)
-    validation.check_beta_range(allow_neg_eigval, use_beta_sigmoid_in_kernel)
+    validation.check_beta_range(negative, sigmoid)
+    options = {"scale": q.shape[3] ** -0.5 if scale is None else float(scale)}
+    options |= {"norm": norm, "sigmoid": sigmoid, "negative": negative, "v_first": v_first}
 
     common = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
-    exact = torch.promote_types(common, torch.float32)
-    if backend == "triton" or (backend == "auto" and v.is_cuda and common != torch.float64):
-        if chunk_size is None and asks_gradient(q, k, v, g, beta, initial_state, A_log, dt_bias):
-            chunk_size = 64
-        if torch.compiler.is_compiling():
-            forward, dtype = compiled.forward if chunk_size else compiled.recurrent, common
-        else:
-            validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size or 64)
-            forward, dtype = triton_forward, common
-    else:
-        forward, dtype = reference.forward, exact
+    if backend == "reference" or (backend == "auto" and (common == torch.float64 or not v.is_cuda)):
+        exact = torch.promote_types(common, torch.float32)
+        return partial(activated, reference.forward, exact, chunk_size, **options)
+    gradient = asks_gradient(q, k, v, g, beta, A_log, dt_bias, initial_state)
+    if chunk_size is None and gradient:
+        chunk_size = 64
+    if torch.compiler.is_compiling():
+        if chunk_size is None:
+            return partial(compiled.recurrent, **options)
+        return partial(activated, compiled.forward, common, chunk_size, **options)
+    validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size or 64)
+    from .kernels import rule
 
-    if use_qk_l2norm_in_kernel:
+    tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens)
+    return rule.prepare(tensors, common, gradient, chunk_size, options)
+
+
+def activated(
+    forward, dtype, chunk_size, q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens,
+    *, scale, norm, sigmoid, negative, v_first,
+):  # fmt: skip
+    """Norm, gate and write strength in PyTorch, then `forward` on vectors of this dtype."""
+    exact = torch.promote_types(dtype, torch.float32)
+    if norm:
         q, k = unit_rows(q.to(exact)), unit_rows(k.to(exact))
     g = None if g is None else g.to(exact)
-    if use_gate_in_kernel:
+    if A_log is not None:
         g = log_decay(g, A_log.to(exact), None if dt_bias is None else dt_bias.to(exact))
     beta = beta.to(exact)
-    if use_beta_sigmoid_in_kernel:
-        beta = (2 if allow_neg_eigval else 1) * torch.sigmoid(beta)
+    if sigmoid:
+        beta = (2 if negative else 1) * torch.sigmoid(beta)
     S = None if initial_state is None else initial_state.to(exact)
-    S = S if S is None or state_v_first else S.mT
-
-    scale = q.shape[3] ** -0.5 if scale is None else float(scale)
+    S = S if S is None or v_first else S.mT
     vectors = (x.to(dtype) for x in (q, k, v))
     o, S = forward(*vectors, g, beta, scale, S, cu_seqlens, chunk_size)
-    if not output_final_state:
-        return o.to(v.dtype), None
-    return o.to(v.dtype), (S if state_v_first else S.mT).contiguous()
+    return o.to(v.dtype), (S if v_first else S.mT).contiguous()
 
 
 def unit_rows(x):
@@ -183,50 +215,8 @@ def log_decay(g, A_log, dt_bias):
 
 
 def asks_gradient(*arguments):
-    """Whether autograd will want a backward pass of a function of these."""
-    return torch.is_grad_enabled() and any(
+    """Whether autograd will want a derivative of a function of these."""
+    backward = torch.is_grad_enabled() and any(
         isinstance(x, torch.Tensor) and x.requires_grad for x in arguments
     )
-
-
-def triton_forward(*arguments):
-    """`TritonForward`, or just its forward pass where no gradient will be asked for."""
-    if asks_gradient(*arguments):
-        return TritonForward.apply(*arguments)
-    *given, chunk_size = arguments
-    if chunk_size is None:
-        from .kernels.decode import recurrent_forward
-
-        return recurrent_forward(*given)
-    from .kernels.forward import chunk_forward
-
-    return chunk_forward(*arguments)
-
-
-class TritonForward(torch.autograd.Function):
-    """The Triton kernels both ways; same arguments and results as `reference.forward`.
-
-    Between the two passes only the inputs are kept.
-    """
-
-    @staticmethod
-    def forward(ctx, q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
-        from .kernels.forward import chunk_forward
-
-        o, S = chunk_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)
-        ctx.save_for_backward(q, k, v, g, beta, initial_state, cu_seqlens)
-        ctx.scale, ctx.chunk_size = scale, chunk_size
-        ctx.set_materialize_grads(False)
-        return o, S
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, do, dS):
-        from .kernels.backward import chunk_backward
-
-        q, k, v, g, beta, S, cu_seqlens = ctx.saved_tensors
-        do = torch.zeros_like(v) if do is None else do
-        *five, dS = chunk_backward(
-            q, k, v, g, beta, ctx.scale, S, cu_seqlens, ctx.chunk_size, do, dS
-        )
-        return *five, None, None if S is None else dS, None, None
+    return backward or forward_ad._current_level >= 0  # inside a `dual_level`

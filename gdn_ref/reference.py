@@ -4,12 +4,13 @@ Value head `h` reads key head `h // (HV // H)`. So heads are split into `[H, HV 
 queries and keys have an axis of length 1, and broadcasting shares them: nothing is copied.
 """
 
+from contextlib import nullcontext
 from functools import partial
 from itertools import pairwise, starmap
 
 import torch
 
-from . import delta_rule, gated_delta_rule
+from . import delta_rule, gated_delta_rule, validation
 
 
 def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
@@ -47,9 +48,11 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
     if cu_seqlens is None:
         sequences = [(slice(None), S)]
     else:
-        sequences = zip(starmap(slice, pairwise(cu_seqlens.tolist())), S.split(1), strict=False)
+        offsets = cu_seqlens.tolist()
+        validation.check_offsets(offsets, k.shape[1])  # in compiled code for the first time
+        sequences = zip(starmap(slice, pairwise(offsets)), S.split(1), strict=False)
     outputs, states = [vectors[-1][..., :0, :]], [S[:0]]
-    with torch.autocast(v.device.type, enabled=False):  # it would put the products in 16 bits
+    with without_autocast(v.device.type):
         for tokens, S_n in sequences:
             rows = (x[..., tokens, :] for x in vectors)
             o_n, S_n = scan(*rows, *(x[..., tokens] for x in scalars), S=S_n)
@@ -57,6 +60,13 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
             states.append(S_n)
     o = torch.cat(outputs, dim=-2).movedim(3, 1).flatten(2, 3)
     return o.to(v.dtype).contiguous(), torch.cat(states).flatten(1, 2)
+
+
+def without_autocast(device_type):
+    """Autocast, which would put the products in 16 bits, off; the meta device has none."""
+    if torch.amp.is_autocast_available(device_type):
+        return torch.autocast(device_type, enabled=False)
+    return nullcontext()
 
 
 def heads_first(x, H):

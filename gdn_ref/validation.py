@@ -11,10 +11,18 @@ from numbers import Real
 import torch
 from torch.utils.weak import WeakIdKeyDictionary
 
-AXES = (
-    "B batch, T tokens, H key heads, HV value heads, K key dim, V value dim, N sequences; "
-    "N is B, or len(cu_seqlens) - 1"
-)
+AXES = {
+    "B": "batch",
+    "T": "tokens",
+    "H": "key heads",
+    "HV": "value heads",
+    "K": "key dim",
+    "V": "value dim",
+    "N": "sequences = B or len(cu_seqlens) - 1",
+    "D": "channels",
+    "W": "width",
+    "W - 1": "inputs kept",
+}
 QUERY = ("B", "T", "H", "K")
 VALUE = ("B", "T", "HV", "V")
 NUMBER = ("B", "T", "HV")
@@ -35,10 +43,13 @@ def check_tensors(q, k, v, g, beta, initial_state, cu_seqlens, state_v_first):
     for axis in ("H", "HV", "K", "V"):
         if sizes[axis] < 1:
             name, x = ("q", q) if axis in "HK" else ("v", v)
-            raise ValueError(f"{name}: expected {axis} >= 1, got shape {list(x.shape)} ({AXES})")
+            raise ValueError(
+                f"{name}: expected {axis} >= 1, got shape {list(x.shape)} ({legend(axis)})"
+            )
     if sizes["HV"] % sizes["H"]:
         raise ValueError(
-            f"v: expected HV a multiple of H = {sizes['H']}, got HV = {sizes['HV']} ({AXES})"
+            f"v: expected HV a multiple of H = {sizes['H']}, got HV = {sizes['HV']} "
+            f"({legend('H', 'HV')})"
         )
     if g is not None:
         check_tensor("g", g, NUMBER, sizes, device)
@@ -52,6 +63,11 @@ def check_tensors(q, k, v, g, beta, initial_state, cu_seqlens, state_v_first):
         check_tensor("initial_state", initial_state, axes, sizes, device)
 
 
+def legend(*axes):
+    """What these letters stand for."""
+    return ", ".join(f"{axis} {AXES[axis]}" for axis in axes if axis in AXES)
+
+
 def check_tensor(name, x, axes, sizes, device=None):
     """`x` is a floating tensor with these axes. Adds to `sizes` the axes it is first to have."""
     if isinstance(x, torch.Tensor) and x.dtype in FLOATS and x.ndim == len(axes):
@@ -61,18 +77,21 @@ def check_tensor(name, x, axes, sizes, device=None):
         else:  # all is well, which should not cost the host much
             check_device(name, x, device)
             return
-    legend = f"[{', '.join(axes)}]"
+    layout = f"[{', '.join(axes)}]"
     if not isinstance(x, torch.Tensor):
-        raise TypeError(f"{name}: expected a torch.Tensor {legend}, got {type(x).__name__}")
+        raise TypeError(f"{name}: expected a torch.Tensor {layout}, got {type(x).__name__}")
     if x.dtype not in FLOATS:
         expected = ", ".join(str(dtype) for dtype in FLOATS)
         raise ValueError(f"{name}: expected a dtype among {expected}, got {x.dtype}")
     if x.ndim != len(axes):
         raise ValueError(
-            f"{name}: expected {len(axes)} axes {legend}, got shape {list(x.shape)} ({AXES})"
+            f"{name}: expected {len(axes)} axes {layout}, got shape {list(x.shape)} "
+            f"({legend(*axes)})"
         )
     expected = [sizes.setdefault(axis, size) for axis, size in zip(axes, x.shape, strict=True)]
-    raise ValueError(f"{name}: expected shape {legend} = {expected}, got {list(x.shape)} ({AXES})")
+    raise ValueError(
+        f"{name}: expected shape {layout} = {expected}, got {list(x.shape)} ({legend(*axes)})"
+    )
 
 
 def check_device(name, x, device):
@@ -94,14 +113,19 @@ def check_cu_seqlens(cu_seqlens, B, T, device):
         )
     check_device(name, cu_seqlens, device)
     if B != 1:
-        raise ValueError(f"{name}: expected B = 1 (sequences packed along T), got B = {B} ({AXES})")
+        raise ValueError(f"{name}: expected B = 1 (sequences packed along T), got B = {B}")
     offsets = read_offsets(cu_seqlens)
-    if offsets is None:
-        return
+    if offsets is not None:
+        check_offsets(offsets, T)
+
+
+def check_offsets(offsets, T):
+    """The values of `cu_seqlens`, read on the host."""
+    name = "cu_seqlens"
     if offsets[0] != 0:
         raise ValueError(f"{name}: expected to start at 0, got {offsets[0]}")
     if offsets[-1] != T:
-        raise ValueError(f"{name}: expected to end at T = {T}, got {offsets[-1]} ({AXES})")
+        raise ValueError(f"{name}: expected to end at T = {T}, got {offsets[-1]}")
     for n, (begin, end) in enumerate(pairwise(offsets)):
         if end < begin:
             raise ValueError(
@@ -147,7 +171,7 @@ def check_scale(scale):
         return
     if not isinstance(scale, Real) or isinstance(scale, bool):
         raise TypeError(f"scale: expected a number or None, got {type(scale).__name__}")
-    if not math.isfinite(scale):
+    if not -math.inf < scale < math.inf:  # `math.isfinite` takes no symbol of `torch.compile`
         raise ValueError(f"scale: expected a finite number, got {scale}")
 
 
@@ -210,7 +234,7 @@ def check_triton(device, dtype, K, V, chunk_size):
     if device.type != "cuda" and not interpreted:
         refuse(
             f"expected CUDA tensors, got {device}, where it has only its interpreter "
-            "(set TRITON_INTERPRET=1 before the kernels are imported)"
+            "(start Python with TRITON_INTERPRET=1 in its environment)"
         )
     if dtype == torch.bfloat16 and interpreted:
         refuse("expected float16 or float32 in the interpreter, which computes bfloat16 wrongly")

@@ -10,8 +10,15 @@ import torch
 
 from .chunk_gradients import chunk_gradients_kernel
 from .chunk_states import chunk_states_kernel
-from .forward import dot_precision, on_device, runs_on_hopper, tile_rule, transform
-from .launch import cdiv, kinds, launch
+from .forward import (
+    Plan,
+    dot_precision,
+    made_for_hopper,
+    on_device,
+    prepare_transform,
+    tile_rule,
+)
+from .launch import alignment, cdiv, kinds, launch
 from .state_gradients import state_gradients_kernel
 
 
@@ -47,10 +54,12 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
     initial_state, strides = state_strides(initial_state, K, V)
     dS_last, dS_strides = state_strides(dS_last, K, V)
 
-    hopper = runs_on_hopper(q, k, v, chunk_size) and do.data_ptr() % 16 == 0
+    hopper = made_for_hopper(k, v, chunk_size) and all(alignment((q, k, v, do)))
     tiles = gradient_tiles(K, v.dtype, chunk_size, hopper)
     C, BK, BV = tiles["C"], tiles["BK"], tiles["BV"]
-    slots = T // C + N if packed else B * cdiv(T, C)
+    tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
+    plan = Plan(tensors, tiles)
+    transform, slots = prepare_transform(plan, scaled=False), plan.slots
     states = v.new_empty((slots, HV, V, K))
     dstates = torch.empty_like(states)
     sizes, blocks = {"H": H, "HV": HV, "K": K, "V": V}, {"C": C, "BK": BK}
@@ -58,7 +67,7 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
     options = {"num_warps": tiles["scan_warps"]}
     known = kinds(B * T, v, q, k, g, beta, initial_state, cu_seqlens, do, dS_last)
     with on_device(v):
-        c, T_inv = transform(k, g, beta, cu_seqlens, HV, slots, tiles, known, False)
+        c, T_inv = transform(alignment(tensors), k, g, beta, cu_seqlens)
         if slots:
             launch(
                 chunk_states_kernel, (N * HV * cdiv(V, BV),),

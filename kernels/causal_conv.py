@@ -9,10 +9,11 @@ Reference: `gdn_ref.convolution.reference`.
 import torch
 import triton
 import triton.language as tl
+from torch.autograd.graph import increment_version
 
 from .forward import on_device
 from .launch import cdiv, kinds, launch
-from .tokens import sequence_bounds
+from .tokens import owner, sequence_bounds
 
 TOKENS, CHANNELS = 16, 128  # in a tile
 STEP_CHANNELS = 256  # in a program that takes a sequence's few new tokens one by one
@@ -82,6 +83,7 @@ def convolve_pool(x, pool, weight, bias=None, slot_idx=None, cu_seqlens=None, si
                 constants, kinds(B * T, x, weight, bias, pool, slot_idx, cu_seqlens),
                 num_warps=WARPS,
             )  # fmt: skip
+        increment_version(pool)  # autograd, if it has kept the pool, must know
     return y
 
 
@@ -169,13 +171,7 @@ def tile_bounds(cu_seqlens_ptr, slot, N, T, C: tl.constexpr, PACKED: tl.constexp
     sequence has one too, for its state.
     """
     if PACKED:
-        n = slot * 0
-        after = N
-        while after - n > 1:
-            middle = (n + after) // 2
-            owns = tl.load(cu_seqlens_ptr + middle) // C + middle <= slot
-            n = tl.where(owns, middle, n)
-            after = tl.where(owns, after, middle)
+        n = owner(cu_seqlens_ptr, slot, N, C)
         begin, end = sequence_bounds(cu_seqlens_ptr, n, T, PACKED)
         start = begin + (slot - (begin // C + n)) * C
     else:

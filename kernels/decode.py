@@ -6,6 +6,7 @@ References: `gdn_ref.decoding.decode` and `gdn_ref.gated_delta_rule.recurrent`.
 from math import prod
 
 import torch
+from torch.autograd.graph import increment_version
 
 from .forward import on_device
 from .launch import cdiv, launch
@@ -45,26 +46,42 @@ def prepare_decode(
     def decode(q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx):
         o = torch.empty_like(v, memory_format=torch.contiguous_format)
         run((q, k, v, g, beta, A_log, dt_bias, pool, o, pool, cu_seqlens, slot_idx))
+        increment_version(pool)  # autograd, if it has kept the pool, must know
         return o
 
     return decode
 
 
-def recurrent_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=None):
-    """Outputs and final state; arguments and results as those of `forward.chunk_forward`."""
+def prepare_recurrent(
+    q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens,
+    *, scale, v_first, norm, sigmoid, negative,
+):  # fmt: skip
+    """A function of nine tensors that look like these: outputs, and final states in float32.
+
+    `S` is [N, HV, K, V], or [N, HV, V, K] if `v_first`, or None for the empty memory; so are the
+    final states. The rest as for `prepare_decode`.
+    """
     N = q.shape[0] if cu_seqlens is None else cu_seqlens.shape[0] - 1
     HV, V, K = v.shape[2], v.shape[3], k.shape[3]
-    v_first = initial_state is not None and not initial_state.mT.is_contiguous()
-    S = initial_state
-    if S is not None:
-        S = S.contiguous() if v_first else S.mT
-    o = torch.empty_like(v, memory_format=torch.contiguous_format)
     size = (N, HV, V, K) if v_first else (N, HV, K, V)
-    last = torch.empty(size, dtype=torch.float32, device=v.device)
-    pointers = (q, k, v, g, beta, None, None, S, o, last, cu_seqlens, None)
-    flags = dict.fromkeys(("IN_PLACE", "NORM", "SIGMOID", "NEGATIVE"), False)
-    prepare(pointers, scale, v_first, flags)(pointers)
-    return o, last if v_first else last.mT
+    flags = {"IN_PLACE": False, "NORM": norm, "SIGMOID": sigmoid, "NEGATIVE": negative}
+
+    def pointers(q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens):
+        o = torch.empty_like(v, memory_format=torch.contiguous_format)
+        last = torch.empty(size, dtype=torch.float32, device=v.device)
+        S = S if S is None or S.is_contiguous() else S.contiguous()
+        return q, k, v, g, beta, A_log, dt_bias, S, o, last, cu_seqlens, None
+
+    start = prepare(
+        pointers(q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens), scale, v_first, flags
+    )
+
+    def run(*tensors):
+        given = pointers(*tensors)
+        start(given)
+        return given[8], given[9]
+
+    return run
 
 
 def prepare(pointers, scale, v_first, flags):

@@ -4,13 +4,13 @@ Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 """
 
 from contextlib import nullcontext
-from functools import cache
+from functools import cache, partial
 
 import torch
 from torch.nn.functional import pad
 
 from .chunk_scan import chunk_scan_kernel
-from .launch import cdiv, kinds, launch
+from .launch import alignment, cdiv, prepare_launch, types
 from .ut_transform import ut_transform_kernel
 from .ut_transform_16bit import ut_transform_16bit_kernel
 
@@ -21,17 +21,12 @@ CHUNK_SIZES = (16, 32, 64)
 def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=None, chunk_size=64):
     """Outputs and final state of the gated delta rule, chunk by chunk.
 
-    Arguments are taken as `gdn_ref.ops` prepares them: one dtype for `q`, `k`, `v`.
-
     Parameters
     ----------
-    q, k : [B, T, H, K]; float32, float16 or bfloat16
-    v : [B, T, HV, V]
-    g : [B, T, HV] natural log-decay, or None for no decay
-    beta : [B, T, HV]
+    q, k, v, g, beta, cu_seqlens
+        As for `prepare_forward`.
     scale : factor on `q`, applied in float32
     initial_state : [N, HV, V, K] float32, or None for the empty memory
-    cu_seqlens : [N + 1] integers, or None: B sequences of T tokens
     chunk_size : 16, 32 or 64
 
     Returns
@@ -39,81 +34,144 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
     o : [B, T, HV, V], in v's dtype
     final_state : [N, HV, V, K] float32; in memory as `initial_state` is, or else [N, HV, K, V]
     """
-    q, k, v, beta = (x.contiguous() for x in (q, k, v, beta))
-    g, cu_seqlens = (None if x is None else x.contiguous() for x in (g, cu_seqlens))
+    v_first = initial_state is not None and not initial_state.mT.is_contiguous()
+    S = initial_state if initial_state is None or v_first else initial_state.mT
+    tensors = (q, k, v, g, beta, S, cu_seqlens)
+    o, S = prepare_forward(*tensors, scale=scale, v_first=v_first, chunk_size=chunk_size)(*tensors)
+    return o, S if v_first else S.mT
+
+
+def prepare_forward(q, k, v, g, beta, S, cu_seqlens, *, scale, v_first, chunk_size):
+    """A function of seven tensors that look like these: outputs and final states.
+
+    What follows from shapes, strides and dtypes is found out here, so that a call of the function
+    costs the host little more than the launches. Tensors come as `gdn_ref.ops` checks them.
+
+    Parameters
+    ----------
+    q, k : [B, T, H, K]; float32, float16 or bfloat16, and v the same
+    v : [B, T, HV, V]
+    g : [B, T, HV] natural log-decay, or None for no decay; any floating dtype, as `beta`
+    beta : [B, T, HV]
+    S : [N, HV, K, V] float32, or [N, HV, V, K] if `v_first`, or None for the empty memory
+    cu_seqlens : [N + 1] integers, or None: B sequences of T tokens
+    scale, chunk_size : as for `chunk_forward`
+    """
     B, T, H, K = k.shape
     HV, V = v.shape[2:]
-    packed = cu_seqlens is not None
-    N = cu_seqlens.shape[0] - 1 if packed else B
-
+    N = B if cu_seqlens is None else cu_seqlens.shape[0] - 1
     padded = sizes_that_pay(B * T, N, HV, K, V, v, chunk_size)
     if padded is not None:
-        return in_padded_heads(
-            *padded, q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size
-        )
+        return partial(in_padded_heads, *padded, scale, v_first, chunk_size)
 
-    o = torch.empty_like(v)
-    v_first = initial_state is not None and not initial_state.mT.is_contiguous()
-    if v_first:
-        initial_state = initial_state.contiguous()
-        final_state = v.new_empty((N, HV, V, K), dtype=torch.float32)
-    else:
-        final_state = v.new_empty((N, HV, K, V), dtype=torch.float32).mT
-    if N == 0:
-        return o, final_state
-    tiles = tile_rule(K, v.dtype, chunk_size)
-    C, BV = tiles["C"], tiles["BV"]
-    slots = T // C + N if packed else B * cdiv(T, C)
-    strides = {"S_v": K, "S_k": 1} if v_first else {"S_v": 1, "S_k": V}
-    flags = {"HAS_S": initial_state is not None, "PACKED": packed}
-    known = kinds(B * T, v, q, k, g, beta, initial_state, cu_seqlens)
-    with on_device(v):
-        hopper = runs_on_hopper(q, k, v, C)
-        c, UT = transform(k, g, beta, cu_seqlens, HV, slots, tiles, known, True, hopper)
-        if slots and hopper:
-            from . import on_hopper
+    tensors = (q, k, v, g, beta, S, cu_seqlens)
+    apart = [i for i, x in enumerate(tensors) if x is not None and not x.is_contiguous()]
+    size = (N, HV, V, K) if v_first else (N, HV, K, V)
+    plan = Plan(tensors, tile_rule(K, v.dtype, chunk_size))
+    transform, scan = prepare_transform(plan, True), prepare_scan(plan, scale, v_first)
+    on_hopper = made_for_hopper(k, v, chunk_size)
+    if on_hopper:
+        from .on_hopper import prepare_scan as prepare_scan_on_hopper
 
-            on_hopper.scan(
-                q, k, v, c, UT, o, initial_state, final_state, cu_seqlens, scale,
-                strides, flags, known,
-            )  # fmt: skip
-        else:
-            constants = {"H": H, "HV": HV, "K": K, "V": V, **strides, "C": C, "BK": tiles["BK"]}
-            constants |= {"BV": BV, **flags, "PRECISION": dot_precision(v.dtype)}
-            launch(
-                chunk_scan_kernel, (N * HV * cdiv(V, BV),),
-                (q, k, v, c, UT, initial_state, o, final_state, cu_seqlens, scale, T, B * T),
-                {**constants, "STAGES": tiles["stages"]}, known, num_warps=tiles["scan_warps"],
-            )  # fmt: skip
-    return o, final_state
+        early = prepare_transform(plan, True, launches_next=True)
+        scan_on_hopper = prepare_scan_on_hopper(plan, scale, v_first)
+
+    def run(*tensors):
+        if apart:
+            tensors = [x.contiguous() if i in apart else x for i, x in enumerate(tensors)]
+        q, k, v, g, beta, S, cu_seqlens = tensors
+        o = torch.empty_like(v, memory_format=torch.contiguous_format)
+        S_last = v.new_empty(size, dtype=torch.float32)
+        if plan.slots == 0:  # no token: the states stay
+            return o, S_last.zero_() if S is None else S_last.copy_(S)
+        aligned = alignment(tensors)
+        with on_device(v):
+            # the copy engine reads tiles from addresses that are multiples of 16 bytes only
+            if on_hopper and all(aligned[:3]):
+                c, UT = early(aligned, k, g, beta, cu_seqlens)
+                scan_on_hopper(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens)
+            else:
+                c, UT = transform(aligned, k, g, beta, cu_seqlens)
+                scan(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens)
+        return o, S_last
+
+    return run
 
 
-def transform(k, g, beta, cu_seqlens, HV, slots, tiles, known, scaled, launches_next=False):
-    """Launch the UT transform: `c, UT`, or `c, T_inv` unless `scaled`.
+class Plan:
+    """The sizes that all launches of a pass share, and the tiles they work in."""
+
+    def __init__(self, tensors, tiles):
+        q, k, v, g, beta, S, cu_seqlens = tensors
+        self.B, self.T, self.H, self.K = k.shape
+        self.HV, self.V = v.shape[2:]
+        self.packed = cu_seqlens is not None
+        self.N = cu_seqlens.shape[0] - 1 if self.packed else self.B
+        self.total = self.B * self.T
+        self.has_g, self.has_S = g is not None, S is not None
+        self.dtype, self.device = v.dtype, v.device
+        self.exact = v.dtype == torch.float32
+        self.tiles = tiles
+        C = tiles["C"]
+        self.slots = self.T // C + self.N if self.packed else self.B * cdiv(self.T, C)
+        self.types = types(self.total, v, q, k, g, beta, S, cu_seqlens)
+
+
+def prepare_transform(plan, scaled, launches_next=False):
+    """The UT transform, `run(aligned, k, g, beta, cu_seqlens)`: `c, UT`.
+
+    Unless `scaled`, the second is `T_inv` itself.
 
     c : [HV, B * T], the chunks' cumulative log-decays in base 2; float64 for float32 inputs
     UT : [HV, B * T, C], rows of the chunks' matrices; float32 for float32 inputs, else float16
     """
-    B, T, H, K = k.shape
-    C, BK, exact = tiles["C"], tiles["BK"], k.dtype == torch.float32
-    N = B if cu_seqlens is None else cu_seqlens.shape[0] - 1
-    c = k.new_empty((HV, B * T), dtype=torch.float64 if exact else torch.float32)
-    UT = k.new_empty((HV, B * T, C), dtype=torch.float32 if exact else torch.float16)
-    if slots == 0:
-        return c, UT
-    arguments = (k, g, beta, c, UT, cu_seqlens, N, T, B * T, H, HV // H)
-    flags = {"HAS_G": g is not None, "PACKED": cu_seqlens is not None, "SCALED": scaled}
-    if has_16bit_transform(k, C):
-        constants = {"K": K, "BK": BK, **flags, "LAUNCHES_NEXT": launches_next}
-        launch(ut_transform_16bit_kernel, (slots, H), arguments, constants, known, num_warps=1)
+    H, HV, tiles, exact = plan.H, plan.HV, plan.tiles, plan.exact
+    C, size = tiles["C"], (HV, plan.total)
+    c_dtype, UT_dtype = (torch.float64, torch.float32) if exact else (torch.float32, torch.float16)
+    constants = {"K": plan.K, "C": C, "BK": tiles["BK"], "HAS_G": plan.has_g}
+    constants |= {"PACKED": plan.packed, "SCALED": scaled}
+    options = {"num_warps": 1}
+    kernel = ut_transform_16bit_kernel
+    if has_16bit_transform(plan):
+        del constants["C"]
+        constants["LAUNCHES_NEXT"] = launches_next
     else:
-        constants = {"K": K, "C": C, "BK": BK, **flags, "PRECISION": "tf32x3" if exact else "tf32"}
-        warps = tiles["transform_warps"]
-        launch(
-            ut_transform_kernel, (slots, H), arguments, constants, known,
-            num_warps=warps, num_stages=1,
-        )  # fmt: skip
-    return c, UT
+        kernel = ut_transform_kernel
+        constants["PRECISION"] = "tf32x3" if exact else "tf32"
+        options = {"num_warps": tiles["transform_warps"], "num_stages": 1}
+    sizes = (plan.N, plan.T, plan.total, H, HV // H)
+    start = prepare_launch(kernel, (plan.slots, H), constants, plan.types, **options)
+
+    def run(aligned, k, g, beta, cu_seqlens):
+        c, UT = k.new_empty(size, dtype=c_dtype), k.new_empty((*size, C), dtype=UT_dtype)
+        if plan.slots:
+            start(aligned, k, g, beta, c, UT, cu_seqlens, *sizes)
+        return c, UT
+
+    return run
+
+
+def prepare_scan(plan, scale, v_first):
+    """The scan over chunks, `run(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens)`."""
+    tiles = plan.tiles
+    constants = {"H": plan.H, "HV": plan.HV, "K": plan.K, "V": plan.V}
+    constants |= state_layout(plan, v_first)
+    constants |= {"C": tiles["C"], "BK": tiles["BK"], "BV": tiles["BV"], "HAS_S": plan.has_S}
+    constants |= {"PACKED": plan.packed, "PRECISION": dot_precision(plan.dtype)}
+    constants |= {"STAGES": tiles["stages"]}
+    grid = (plan.N * plan.HV * cdiv(plan.V, tiles["BV"]),)
+    warps = tiles["scan_warps"]
+    start = prepare_launch(chunk_scan_kernel, grid, constants, plan.types, num_warps=warps)
+
+    def run(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens):
+        start(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens, scale, plan.T, plan.total)
+
+    return run
+
+
+def state_layout(plan, v_first):
+    """How a state lies in memory, as the kernels' constants."""
+    return {"S_v": plan.K, "S_k": 1} if v_first else {"S_v": 1, "S_k": plan.V}
 
 
 def on_device(x):
@@ -123,23 +181,19 @@ def on_device(x):
     return nullcontext()
 
 
-def has_16bit_transform(k, C):
+def has_16bit_transform(plan):
     """Is `ut_transform_16bit` made for this: 16 bits, chunks of 64, an NVIDIA tensor core?"""
     return (
-        k.is_cuda and k.element_size() == 2 and k.shape[3] <= 128 and C == 64
-        and torch.version.hip is None and capability(k.device) >= (8, 0)
+        plan.device.type == "cuda" and not plan.exact and plan.K <= 128 and plan.tiles["C"] == 64
+        and torch.version.hip is None and capability(plan.device) >= (8, 0)
     )  # fmt: skip
 
 
-def runs_on_hopper(q, k, v, C):
-    """Is `chunk_scan_hopper` made for this: compute capability 9.0, 16 bits, heads of 64 or 128?
-
-    The copy engine reads tiles from addresses that are multiples of 16 bytes only.
-    """
+def made_for_hopper(k, v, C):
+    """Are there kernels for this: compute capability 9.0, 16 bits, heads of 64 or 128?"""
     return (
         v.is_cuda and v.element_size() == 2 and k.shape[3] in (64, 128) and v.shape[3] % 64 == 0
         and C == 64 and capability(v.device) == (9, 0)
-        and not any(x.data_ptr() % 16 for x in (q, k, v))
     )  # fmt: skip
 
 
@@ -161,18 +215,19 @@ def sizes_that_pay(tokens, N, HV, K, V, v, chunk_size):
     return None if length is None else (K_padded, V_padded)
 
 
-def in_padded_heads(K, V, q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
-    """`chunk_forward` with zeros after each vector, which change no number; its results, cut."""
+def in_padded_heads(K, V, scale, v_first, chunk_size, q, k, v, g, beta, S, cu_seqlens):
+    """The forward pass with zeros after each vector, which change no number; its results, cut."""
     own_K, own_V = k.shape[3], v.shape[3]
     q, k = (pad(x, (0, K - own_K)) for x in (q, k))
     v = pad(v, (0, V - own_V))
-    S = initial_state
     if S is not None:
-        S = pad(S, (0, K - own_K, 0, V - own_V))
-    o, S = chunk_forward(q, k, v, g, beta, scale, S, cu_seqlens, chunk_size)
-    S = S[..., :own_V, :own_K]
-    v_first = initial_state is not None and not initial_state.mT.is_contiguous()
-    return o[..., :own_V].contiguous(), S.contiguous() if v_first else S.mT.contiguous().mT
+        rows, columns = (V - own_V, K - own_K) if v_first else (K - own_K, V - own_V)
+        S = pad(S, (0, columns, 0, rows))
+    tensors = (q, k, v, g, beta, S, cu_seqlens)
+    options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size}
+    o, S = prepare_forward(*tensors, **options)(*tensors)
+    rows, columns = (own_V, own_K) if v_first else (own_K, own_V)
+    return o[..., :own_V].contiguous(), S[..., :rows, :columns].contiguous()
 
 
 capability = cache(torch.cuda.get_device_capability)

@@ -9,51 +9,57 @@ import torch
 
 from .chunk_gradients_hopper import chunk_gradients_hopper_kernel
 from .chunk_scan_hopper import chunk_scan_hopper_kernel
+from .forward import state_layout
 from .hopper import BV, C, describe, tiles_of
-from .launch import cdiv, launch
+from .launch import cdiv, launch, prepare_launch
 from .segments import join_segments_kernel, segment_maps_kernel
 from .state_gradients_hopper import state_gradients_hopper_kernel
 
 JOINED_ROWS = 16  # rows of the state that one program carries from segment to segment
 
 
-def scan(q, k, v, c, UT, o, initial_state, final_state, cu_seqlens, scale, strides, flags, known):
-    """Outputs into `o`, final states into `final_state`; arguments as in `chunk_forward`.
+def prepare_scan(plan, scale, v_first):
+    """The scan over chunks; arguments and results as those of `forward.prepare_scan`.
 
     Without segments the scan may start while the UT transform ends: it sets itself up, then waits.
-    (With segments its programs would take the room that those before it need.)
+    (With segments its programs would take the room that those before them need.)
     """
-    B, T, H, K = k.shape
-    HV, V = v.shape[2:]
-    N = final_state.shape[0]
-    sizes = (N, T, B * T)
-    tiles = tiles_of(q, k, v, UT, o)
+    N, T, HV, K, V = plan.N, plan.T, plan.HV, plan.K, plan.V
     slices = V // BV.value
-    length = segment_length(B * T / N, N * HV * slices, v.device)
+    length = segment_length(plan.total / N, N * HV * slices, plan.device) if N else None
     segmented = length is not None
-    slots, states = N, initial_state
+    sizes = (N, T, plan.total, length or 0, plan.H, HV)
+    shared = {"K": K, "V": V, **state_layout(plan, v_first)}
+    flags = {"HAS_S": plan.has_S, "PACKED": plan.packed}
+    slots = N
     if segmented:
-        slots = T // length + N if flags["PACKED"] else N * cdiv(T, length)
-        maps = v.new_empty((slots, HV, V + K, K), dtype=torch.float32)
-        states = v.new_empty((slots, HV, V, K), dtype=torch.float32)
-        shared = {"K": K, "V": V, **strides}
-        launch(
-            segment_maps_kernel, (slots * HV * (slices + K // BV.value),),
-            (*tiles[1:4], c, initial_state, maps, cu_seqlens, *sizes, length, H, HV),
-            {**shared, **flags}, known, num_warps=4, maxnreg=128,
+        slots = T // length + N if plan.packed else N * cdiv(T, length)
+        find_maps = prepare_launch(
+            segment_maps_kernel, (slots * HV * (slices + K // BV.value),), {**shared, **flags},
+            plan.types, num_warps=4, maxnreg=128,
         )  # fmt: skip
-        launch(
+        join = prepare_launch(
             join_segments_kernel, (N * HV, V // JOINED_ROWS),
-            (maps, initial_state, states, cu_seqlens, T, length, HV),
-            {**shared, "ROWS": JOINED_ROWS, **flags}, known, num_warps=4,
+            {**shared, "ROWS": JOINED_ROWS, **flags}, plan.types, num_warps=4,
         )  # fmt: skip
-    launch(
+        flags["HAS_S"] = True
+    start = prepare_launch(
         chunk_scan_hopper_kernel, (slots * HV * slices,),
-        (*tiles, c, o, states, final_state, cu_seqlens, scale, *sizes, length or 0, H, HV),
-        {"K": K, "V": V, **strides, "HAS_S": segmented or flags["HAS_S"],
-         "PACKED": flags["PACKED"], "SEGMENTED": segmented},
-        known, num_warps=4, launch_pdl=not segmented,
+        {**shared, **flags, "SEGMENTED": segmented},
+        plan.types, num_warps=4, launch_pdl=not segmented,
     )  # fmt: skip
+
+    def run(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens):
+        tiles = tiles_of(q, k, v, UT, o)
+        states = S
+        if segmented:
+            maps = v.new_empty((slots, HV, V + K, K), dtype=torch.float32)
+            states = v.new_empty((slots, HV, V, K), dtype=torch.float32)
+            find_maps(aligned, *tiles[1:4], c, S, maps, cu_seqlens, *sizes)
+            join(aligned, maps, S, states, cu_seqlens, T, length, HV)
+        start(aligned, *tiles, c, o, states, S_last, cu_seqlens, scale, *sizes)
+
+    return run
 
 
 def gradients(

@@ -28,6 +28,19 @@ def first_slot(n, begin, T, C: tl.constexpr, PACKED: tl.constexpr):
 
 
 @triton.jit
+def owner(cu_seqlens_ptr, slot, N, C: tl.constexpr):
+    """The packed sequence that owns `slot`; see `chunk_bounds`."""
+    n = N * 0
+    after = N
+    while after - n > 1:
+        middle = (n + after) // 2
+        owns = tl.load(cu_seqlens_ptr + middle) // C + middle <= slot
+        n = tl.where(owns, middle, n)
+        after = tl.where(owns, after, middle)
+    return n
+
+
+@triton.jit
 def chunk_bounds(cu_seqlens_ptr, slot, N, T, C: tl.constexpr, PACKED: tl.constexpr):
     """First token of the chunk in `slot`, and the end of its sequence (start >= end: no chunk).
 
@@ -36,13 +49,7 @@ def chunk_bounds(cu_seqlens_ptr, slot, N, T, C: tl.constexpr, PACKED: tl.constex
     `cu_seqlens`, and a program finds its sequence by bisection.
     """
     if PACKED:
-        n = 0
-        after = N
-        while after - n > 1:
-            middle = (n + after) // 2
-            owns = tl.load(cu_seqlens_ptr + middle) // C + middle <= slot
-            n = tl.where(owns, middle, n)
-            after = tl.where(owns, after, middle)
+        n = owner(cu_seqlens_ptr, slot, N, C)
         begin, end = sequence_bounds(cu_seqlens_ptr, n, T, PACKED)
         start = begin + (slot - (begin // C + n)) * C
     else:

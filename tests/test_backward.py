@@ -68,6 +68,12 @@ def test_without_write_strength_the_gradient_of_beta_is_right():
     assert_close(found[4], by_autograd(tensors, dO, dS)[4], TIGHT)
 
 
+def test_as_many_of_each_as_there_are_tokens():
+    q, k, v, g, beta, S = hard_inputs(T=50)
+    with pytest.raises(ValueError, match=r"^tokens: .* same T, got shapes .* \(1,\), \(50,\)$"):
+        backward.gradients(q, k, v, g[:1], beta, S, v, None)
+
+
 def test_numpy_and_no_tokens():
     tensors, dO, dS = problem()
     arrays = [x.numpy() for x in (*tensors, dO, dS)]

@@ -35,7 +35,8 @@ registry.load('method="algebra"')  # a module with such checks imports no torch
 for check in registry.CHECKS:
     if check.method == "algebra":
         try:
-            assert registry.run(check)["passed"], check.name
+            size = registry.magnitude(check.function(), check.method)
+            assert registry.passes(size, check.method), check.name
             print("ran")
         except ModuleNotFoundError:
             print("stopped", check.name)

@@ -136,6 +136,19 @@ def test_update_of_a_ragged_batch():
     assert pool[[3, 4, 6, 7]].isnan().all()
 
 
+@pytest.mark.interpreter
+@pytest.mark.parametrize("backend", ["reference", "triton"])
+def test_autograd_knows_that_the_pool_has_changed(backend):
+    if backend == "triton":
+        pytest.importorskip("triton")
+    x = inputs(B=2, T=1, dtype=torch.float32)
+    pool, factor = x.pop("initial_state"), torch.ones(1, requires_grad=True)
+    later = (factor * pool).sum()
+    causal_conv1d_update(pool=pool, **x, backend=backend)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        later.backward()
+
+
 def test_update_without_slots_takes_the_first_ones():
     x = inputs(B=2, T=1)
     pool = poisoned_pool(x["initial_state"], [0, 1])
@@ -229,7 +242,16 @@ BAD_UPDATE = BAD | {
     "twice": ({"slot_idx": torch.tensor([1, 1])}, ValueError, "slot_idx: expected no slot twice"),
     "beyond": ({"slot_idx": torch.tensor([1, 6])}, ValueError, "slot_idx: .*0 to 5, got 6"),
     "below": ({"slot_idx": torch.tensor([-1, 1])}, ValueError, "slot_idx: .*0 to 5, got -1"),
-    "full": ({"slot_idx": None, "pool": torch.ones(1, 5, 3)}, ValueError, "at least N = 2 slots"),
+    "slots elsewhere": (
+        {"slot_idx": SLOTS.to("meta")},
+        ValueError,
+        "slot_idx: expected device cpu like pool",
+    ),
+    "full": (
+        {"slot_idx": None, "pool": torch.ones(1, 5, 3)},
+        ValueError,
+        "pool: expected a slot for each of 2",
+    ),
     "gradient": ({"weight": torch.ones(5, 4).requires_grad_()}, ValueError, "weight: .*no grad"),
 }
 

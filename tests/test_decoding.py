@@ -13,9 +13,9 @@ from tolerances import FORMS, assert_close
 from gdn_ref import (
     chunk_gated_delta_rule,
     decode,
-    decoding,
     fused_recurrent_gated_delta_rule,
     gated_delta_rule,
+    prepared,
 )
 from gdn_ref.figures.ch17_drift import state_drift
 from gdn_ref.proofs.data import hard_inputs
@@ -249,20 +249,35 @@ def test_a_gradient_may_be_possible_where_none_is_asked_for():
         decode(**x)
 
 
+@pytest.mark.interpreter
+@pytest.mark.parametrize("backend", ["reference", "triton"])
+def test_autograd_knows_that_the_pool_has_changed(backend):
+    if backend == "triton":
+        pytest.importorskip("triton")
+    x = arguments(dtype=torch.float32)
+    factor = torch.ones(1, requires_grad=True)
+    later = (factor * x["pool"]).nansum()
+    decode(**x, backend=backend)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        later.backward()
+
+
 def test_what_is_remembered_stays_small(monkeypatch):
-    monkeypatch.setattr(decoding, "MOST_PREPARED", 3)
-    monkeypatch.setattr(decoding, "_prepared", {})
+    monkeypatch.setattr(prepared, "MOST_REMEMBERED", 3)
+    monkeypatch.setattr(prepared, "_remembered", {})
     for V in range(1, 9):
         check(arguments(V=V))
-        assert 1 <= len(decoding._prepared) <= 3
+        assert 1 <= len(prepared._remembered) <= 3
 
 
-def test_one_graph_decodes_in_place():
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_one_graph_decodes_in_place(dynamic):
     x = arguments(T=2, dtype=torch.float32)
     expected = x | {"pool": x["pool"].clone()}
     right = decode(**expected)
     torch.compiler.reset()
-    found = torch.compile(lambda x: decode(**x), fullgraph=True, backend="aot_eager")(x)
+    options = {"fullgraph": True, "backend": "aot_eager", "dynamic": dynamic}
+    found = torch.compile(lambda x: decode(**x), **options)(x)
     assert torch.equal(found, right)
     assert torch.equal(bits(x["pool"]), bits(expected["pool"]))
 

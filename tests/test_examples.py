@@ -21,12 +21,16 @@ def beside_the_examples(monkeypatch):
     monkeypatch.syspath_prepend(EXAMPLES)
 
 
-def run(script, *arguments):
-    """What the script prints."""
-    done = subprocess.run(
+def start(script, *arguments, cwd=EXAMPLES):
+    return subprocess.run(
         [sys.executable, EXAMPLES / script, *map(str, arguments)],
-        cwd=EXAMPLES, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
     )  # fmt: skip
+
+
+def run(script, *arguments, **options):
+    """What the script prints."""
+    done = start(script, *arguments, **options)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 
@@ -39,8 +43,10 @@ def test_the_examples_are_small():
 
 
 def test_training_then_streaming(tmp_path):
-    small = ["--steps", 6, "--size", 32, "--length", 48, "--batch", 4, "--out", tmp_path]
-    printed = run("train_language_model.py", *small)
+    small = ["--steps", 6, "--size", 32, "--length", 48, "--batch", 4, "--out", "weights"]
+    printed = run("train_language_model.py", *small, cwd=tmp_path)
+    tmp_path /= "weights"
+    assert "wrote language_model.json and language_model.pt to weights\n" in printed
     record = json.loads((tmp_path / "language_model.json").read_text())
     assert record["device"] in ("cpu", "cuda") and record["curve"][-1]["step"] == 6
     assert f"{record['curve'][-1]['validation_bits']:.3f}" in printed
@@ -88,3 +94,32 @@ def test_packed_paragraphs():
 
 def test_packed_script_prints_its_comparison():
     assert "packed against alone" in run("packed_batch.py", "--count", 3)
+
+
+REFUSED = [
+    ("packed_batch.py", "--count", "-3", "at least 1, got -3"),
+    ("train_language_model.py", "--steps", "0", "at least 1, got 0"),
+    ("train_language_model.py", "--length", "1000000", "expected less than "),
+    ("stream_tokens.py", "--count", "0", "at least 1, got 0"),
+    ("stream_tokens.py", "--prompt", "", "at least one character"),
+    ("stream_tokens.py", "--temperature", "0", "expected above 0, got 0.0"),
+    ("stream_tokens.py", "--weights", "nowhere.pt", "no such file: nowhere.pt"),
+    ("swap_into_qwen3_next.py", "path", "nowhere", "no such folder: nowhere"),
+]
+
+
+@pytest.mark.parametrize("script, option, value, message", REFUSED)
+def test_a_wrong_argument_is_named(script, option, value, message, tmp_path):
+    if script.startswith("swap"):
+        pytest.importorskip("transformers", reason="transformers is not installed")
+    given = [value] if option == "path" else [option, value]
+    extra = ["--out", tmp_path] if script.startswith("train") else []
+    done = start(script, *given, *extra, cwd=tmp_path)
+    assert done.returncode != 0 and "Traceback" not in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert option in last and message in last
+
+
+def test_the_readme_lists_every_script():
+    listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    assert all(f"| `{script.name}` |" in listed for script in EXAMPLES.glob("*.py"))

@@ -115,8 +115,15 @@ def test_a_verdict_gives_the_reason(checker):
 
 
 def test_an_answer_that_raises_is_wrong(checker):
-    verdict = exercises.check(checker, None)
-    assert not verdict and "raised TypeError: 'NoneType'" in repr(verdict)
+    verdict = exercises.check(checker, lambda n: n["x"])
+    assert not verdict and "raised TypeError: 'int' object is not subscript" in repr(verdict)
+    verdict = exercises.check(checker, lambda n: n())
+    assert not verdict and "raised TypeError: 'int' object is not callable" in repr(verdict)
+
+
+def test_a_result_in_place_of_the_function_is_told(checker):
+    verdict = exercises.check(checker, 6)
+    assert repr(verdict) == "Not yet: expected a function, got int (test-double)"
 
 
 def test_an_unknown_exercise_is_an_error():

@@ -45,6 +45,12 @@ VISION = {
     "depth": 1, "hidden_size": 16, "intermediate_size": 16, "num_heads": 2,
     "out_hidden_size": 32, "num_position_embeddings": 16,
 }  # fmt: skip
+SPARSE = {  # Qwen4-Exp's attention looks at chosen tokens, and its layers at n-grams; another gate
+    "indexer_n_heads": 2, "indexer_kv_heads": 1, "indexer_head_dim": 16, "indexer_budget": 16,
+    "indexer_compress_ratio": 4, "hc_count": 2, "hc_lowrank": 8, "ple_layer_ids": [1],
+    "ngram_vocab_size_base": 50, "heads_per_ngram": 2, "make_ngram_vocab_size_divisible_by": 4,
+    "split_ngram_parts": 1, "output_gate_type": "sigmoid",
+}  # fmt: skip
 IMAGE_TOKENS = dict(
     zip(
         ("image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id"),
@@ -63,6 +69,7 @@ MODELS = {  # class -> (folder, configuration class, its arguments)
         "qwen3_5_moe", "Qwen3_5MoeConfig",
         {"text_config": {**TEXT, **EXPERTS}, "vision_config": VISION, **IMAGE_TOKENS},
     ),
+    "Qwen4ExpForCausalLM": ("qwen4_exp", "Qwen4ExpTextConfig", {**TEXT, **EXPERTS, **SPARSE}),
     "OlmoHybridForCausalLM": ("olmo_hybrid", "OlmoHybridConfig", SIZE),
 }  # fmt: skip
 EVERY_MODEL = pytest.mark.parametrize("name", MODELS)
@@ -491,6 +498,12 @@ def test_a_second_swap():
         pass
 
 
+def test_every_such_layer_of_transformers_is_known():
+    folder = Path(transformers.__file__).parent / "models"
+    files = [path for path in folder.glob("*/modeling_*.py") if NAMES[0] in path.read_text("utf-8")]
+    assert {path.parent.name for path in files} == set(integration.LAYERS)
+
+
 def test_a_model_without_such_layers():
     refused(torch.nn.Linear(2, 2), ValueError, "expected Gated DeltaNet layers.*got Linear")
     subclass = type("Mine", (type(linear_layers(build())[0]),), {})
@@ -592,3 +605,18 @@ def test_the_example():
     if importlib.util.find_spec("fla") is not None and not torch.cuda.is_available():
         expected = "transformers' own operators fail here"
     assert expected in done.stdout
+
+
+def test_the_example_with_a_model_on_this_disk(tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "examples")
+    import swap_into_qwen3_next as example
+    from tokenizers import Tokenizer, models
+
+    model = example.tiny_model()
+    model.save_pretrained(tmp_path)
+    words = {word: i for i, word in enumerate(example.PROMPT)}
+    tokenizer = Tokenizer(models.BPE(vocab=words, merges=[]))
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["example", str(tmp_path), "--new-tokens", "4"])
+    example.main()
+    assert "same tokens: True" in capsys.readouterr().out

@@ -33,6 +33,10 @@ TRANSFORMERS = {  # module, layer, configuration, weights there and back, option
         "Qwen3_5MoeGatedDeltaNet", "Qwen3_5MoeTextConfig",
         layer_weights.from_qwen3_5, layer_weights.to_qwen3_5, {"norm_eps": 1e-6},
     ),
+    "qwen4_exp": (
+        "Qwen4ExpTextGatedDeltaNet", "Qwen4ExpTextConfig",
+        layer_weights.from_qwen3_5, layer_weights.to_qwen3_5, {"norm_eps": 1e-6},
+    ),
     "olmo_hybrid": (
         "OlmoHybridGatedDeltaNet", "OlmoHybridConfig",
         dict, dict, {"norm_eps": 1e-5, "allow_neg_eigval": True},

@@ -143,6 +143,9 @@ def test_beams_take_their_memory_along():
     cache.reorder(beams)
     net(x[beams], other)
     assert_close(net(x[beams, :1], cache), net(x[beams, :1], other), FORMS)
+    half = GatedDeltaNetCache(None, cache.recurrent_state)  # a cache without a convolution's
+    half.reorder(beams[:1])
+    assert torch.equal(half.recurrent_state, cache.recurrent_state[beams[:1]])
     GatedDeltaNetCache().reorder(beams)  # nothing to reorder
 
 
@@ -286,6 +289,31 @@ def test_where_the_gate_starts():
     assert round(slow, -3) == 69_000 and round(fast, 1) == 0.4
 
 
+def test_a_layer_made_without_memory_starts_afresh():
+    """As sharded training does it: every module resets the parameters that are its own."""
+    net = GatedDeltaNet(HIDDEN, H, K, **OPTIONS, conv_bias=True, device="meta")
+    assert all(p.is_meta for p in net.parameters())
+    net.to_empty(device="cpu")
+    with torch.no_grad():
+        for p in net.parameters():
+            p.fill_(math.nan)
+    for module in net.modules():
+        module.reset_parameters()
+    assert net(tokens(dtype=torch.float32)).isfinite().all()
+    assert torch.equal(net.o_norm.weight, torch.ones(V))
+
+
+def test_the_gate_asks_for_no_weight_decay():
+    asks = {name for name, p in layer().named_parameters() if hasattr(p, "_no_weight_decay")}
+    assert asks == {"A_log", "dt_bias"}
+
+
+def test_what_is_printed():
+    shown = repr(layer(allow_neg_eigval=True))
+    for part in ("num_heads=2, head_dim=6", "num_v_heads=4", "allow_neg_eigval=True", "(5, eps="):
+        assert part in shown
+
+
 def test_state_dict_round_trip():
     net, other = layer(conv_bias=True), layer(conv_bias=True, seed=1)
     other.load_state_dict(copy.deepcopy(net.state_dict()))
@@ -313,6 +341,13 @@ def test_weights_go_there_and_back(there, back):
     assert all(torch.equal(returned[name], x) for name, x in weights.items())
 
 
+def test_a_bias_is_not_lost_on_the_way_to_qwen():
+    weights = layer(conv_bias=True).state_dict()
+    for there in (layer_weights.to_qwen3_5, ROUND_TRIPS["qwen3_next"][0]):
+        with pytest.raises(ValueError, match="weights: expected no conv1d.bias"):
+            there(weights)
+
+
 def test_rows_of_qwen3_next_are_grouped_by_key_head():
     net = layer()
     qkvz = layer_weights.to_qwen3_next(net.state_dict(), H)["in_proj_qkvz.weight"]
@@ -323,10 +358,41 @@ def test_rows_of_qwen3_next_are_grouped_by_key_head():
     assert torch.equal(second[2 * K + 2 * V :], net.g_proj.weight[2 * V :])
 
 
+ONE_ARGUMENT = ("from_fla", "to_fla", "from_qwen3_5", "to_qwen3_5")
+
+
+@pytest.mark.parametrize("name", [*ONE_ARGUMENT, "from_qwen3_next", "to_qwen3_next"])
+def test_weights_that_are_no_state_dict_of_a_layer(name):
+    convert = getattr(layer_weights, name)
+    heads = () if name in ONE_ARGUMENT else (H,)
+    with pytest.raises(TypeError, match="^weights: expected a state dict, got GatedDeltaNet$"):
+        convert(layer(), *heads)
+    of_a_model = {f"layers.0.{key}": x for key, x in layer().state_dict().items()}
+    message = r"^weights: .* one layer, which has \w+\.weight, got \d+ names without it$"
+    with pytest.raises(ValueError, match=message):
+        convert(of_a_model, *heads)
+
+
+@pytest.mark.parametrize("num_heads, error", [(0, ValueError), (3, ValueError), ("2", TypeError)])
+def test_a_number_of_key_heads_divides_the_value_heads(num_heads, error):
+    weights = layer().state_dict()
+    for convert, x in (
+        (layer_weights.to_qwen3_next, weights),
+        (layer_weights.from_qwen3_next, layer_weights.to_qwen3_next(weights, H)),
+    ):
+        with pytest.raises(error, match="^num_heads: expected "):
+            convert(x, num_heads)
+
+
 BAD_LAYERS = {
     "hidden_size": ({"hidden_size": 0}, ValueError, "hidden_size: expected at least 1, got 0"),
     "head_dim": ({"head_dim": 6.0}, TypeError, "head_dim: expected an integer, got float"),
     "group": ({"num_v_heads": 3}, ValueError, "num_v_heads: expected a multiple of num_heads = 2"),
+    "no head": ({"head_dim": None}, TypeError, "head_dim: expected an integer, got NoneType"),
+    "eps": ({"norm_eps": -1e-5}, ValueError, "norm_eps: expected a finite number of at least 0"),
+    "no eps": ({"norm_eps": None}, TypeError, "norm_eps: expected a number, got NoneType"),
+    "dtype": ({"dtype": torch.int64}, ValueError, "dtype: expected one of .*, got torch.int64"),
+    "no dtype": ({"dtype": "float32"}, TypeError, "dtype: expected a torch.dtype, got str"),
     "flag": ({"conv_bias": 1}, TypeError, "conv_bias: expected True or False"),
     "backend": ({"backend": "fla"}, ValueError, "backend: expected one of"),
     "keyword": ({"expand_v": 2}, TypeError, "unexpected keyword argument 'expand_v'"),
@@ -347,7 +413,22 @@ BAD_CALLS = {
     "size": ({"x": torch.ones(2, 4, 11)}, ValueError, r"x: .*= \[2, 4, 12\], got \[2, 4, 11\]"),
     "axes": ({"x": torch.ones(4, 12)}, ValueError, "x: expected 3 axes"),
     "cache": ({"cache": {}}, TypeError, "cache: expected a GatedDeltaNetCache, got dict"),
-    "batch": ({"x": torch.ones(3, 4, 12)}, ValueError, "cache: expected N = 3 sequences, got 2"),
+    "batch": (
+        {"x": torch.ones(3, 4, 12)}, ValueError,
+        r"cache.conv_state: expected shape \[N, D, W - 1\] = \[3, 44, 3\], got \[2, 44, 3\]",
+    ),
+    "turned memory": (
+        {"cache": GatedDeltaNetCache(None, torch.ones(2, HV, V, K))}, ValueError,
+        r"cache.recurrent_state: expected shape .* = \[2, 4, 6, 5\], got \[2, 4, 5, 6\]",
+    ),
+    "memory elsewhere": (
+        {"cache": GatedDeltaNetCache(None, torch.ones(2, HV, K, V, device="meta"))}, ValueError,
+        "cache.recurrent_state: expected device cpu like x, got meta",
+    ),
+    "mask elsewhere": (
+        {"attention_mask": torch.ones(2, 4, device="meta")}, ValueError,
+        "attention_mask: expected device cpu like x, got meta",
+    ),
     "offsets": ({"cu_seqlens": OFFSETS}, ValueError, "cu_seqlens: expected B = 1"),
     "mask": ({"attention_mask": [1]}, TypeError, r"attention_mask: expected a torch.Tensor \[B, T"),
     "cut mask": ({"attention_mask": torch.ones(2, 3)}, ValueError, r"mask: .*\[2, 4\], got \[2, 3"),

@@ -386,6 +386,16 @@ def test_autocast_does_not_reach_inside(op):
 
 
 @BOTH
+def test_the_meta_device_gives_shapes(op):
+    x = inputs(T=9)
+    o, S = op(**x, output_final_state=True)
+    on_meta = {name: a.to("meta") if isinstance(a, torch.Tensor) else a for name, a in x.items()}
+    o_meta, S_meta = op(**on_meta, output_final_state=True)
+    assert (o_meta.shape, o_meta.dtype, o_meta.is_meta) == (o.shape, o.dtype, True)
+    assert (S_meta.shape, S_meta.dtype, S_meta.is_meta) == (S.shape, S.dtype, True)
+
+
+@BOTH
 def test_strides_do_not_matter_and_inputs_stay(op):
     x = inputs() | raw_gate()
     strided = {}
@@ -404,6 +414,38 @@ def test_strides_do_not_matter_and_inputs_stay(op):
     o.zero_(), S.zero_()
     for name, a in strided.items():
         torch.testing.assert_close(a, before[name], rtol=0, atol=0)
+
+
+@BOTH
+def test_only_the_shapes_of_meta_tensors(op):
+    x = {name: a.to("meta").requires_grad_() for name, a in inputs(T=9).items()}
+    o, S = op(**x, output_final_state=True, use_qk_l2norm_in_kernel=True)
+    assert (o.device.type, o.shape, S.shape) == ("meta", (2, 9, 6, 4), (2, 6, 5, 4))
+    (o.sum() + S.sum()).backward()
+    assert all(a.grad.shape == a.shape for a in x.values())
+
+
+@BOTH
+def test_compiled_with_a_scale_that_is_a_symbol(op):
+    torch.compiler.reset()
+
+    @torch.compile(fullgraph=True, dynamic=True, backend="eager")
+    def run(x):
+        return op(**x, scale=2 * x["q"].shape[-1] ** -0.5)[0]
+
+    x = inputs(B=1, T=2, H=1, HV=2, dtype=torch.float32)
+    assert_close(run(x), oracle(**x, scale=2 * 5**-0.5)[0], ROUNDING[torch.float32])
+
+
+def test_compiled_code_refuses_bad_offsets_too():
+    torch.compiler.reset()
+    run = torch.compile(chunk_gated_delta_rule, backend="eager")
+    x = inputs(B=1, T=6, H=1, HV=1) | {"initial_state": None}
+    o, _ = run(**x, cu_seqlens=torch.tensor([0, 2, 2, 6]))
+    assert_close(o, oracle(**x, bounds=[(0, 2), (2, 6)])[0])
+    for offsets in ([1, 2, 2, 6], [0, 2, 2, 5], [0, 5, 4, 6]):
+        with pytest.raises(ValueError, match="^cu_seqlens: expected"):
+            run(**x, cu_seqlens=torch.tensor(offsets))
 
 
 # Gradients
@@ -464,6 +506,19 @@ def test_gradcheck(with_g):
         )
 
     assert torch.autograd.gradcheck(function, leaves)
+
+
+@BOTH
+def test_second_and_forward_derivatives(op):
+    x = inputs(B=1, T=2, H=1, HV=1, K=2, V=1)
+    x["initial_state"].mul_(0.3)
+
+    def function(*leaves):
+        return op(**dict(zip(x, leaves, strict=True)), output_final_state=True)
+
+    leaves = [a.requires_grad_() for a in x.values()]
+    assert torch.autograd.gradcheck(function, leaves, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(function, leaves)
 
 
 @BOTH

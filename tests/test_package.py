@@ -75,6 +75,31 @@ print(np.abs(O - v).max(), S.shape)
     assert python(code, tmp_path) == "0.0 (2, 3)"
 
 
+def test_without_torch_a_name_says_what_it_needs(tmp_path):
+    """And `help` and completion, which look at every name in `dir`, still work."""
+    code = """
+import sys
+sys.modules["torch"] = None
+import pydoc, gdn_ref
+print(*dir(gdn_ref))
+print("chunk_gated_delta_rule" in pydoc.render_doc(gdn_ref))
+for name in sorted(set(gdn_ref.__all__) - set(dir(gdn_ref))):
+    try:
+        getattr(gdn_ref, name)
+    except ModuleNotFoundError as error:
+        assert str(error).startswith(f"gdn_ref.{name} needs PyTorch"), error
+    else:
+        print(name)
+"""
+    rules = "delta_rule gated_delta_rule linear_attention scalar_decay"
+    assert python(code, tmp_path) == f"__version__ affine chunking {rules} wy\nTrue"
+
+
+def test_the_example_of_the_package_runs(tmp_path):
+    example = "".join(re.findall(r"^    (.*\n)", gdn_ref.__doc__, re.M))
+    assert python(example + "print(*o.shape)", tmp_path) == "1 100 2 16"
+
+
 def test_the_examples_of_the_readme_run(tmp_path):
     examples = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
     assert len(examples) == 2
@@ -98,7 +123,9 @@ def distributions(tmp_path_factory):
     at = tmp_path_factory.mktemp("distributions")
     checkout = at / "checkout"
     checkout.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE", "gdn_ref", "kernels"):
+    for name in (
+        "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "gdn_ref", "kernels", "tests",
+    ):  # fmt: skip
         subprocess.run(["cp", "-RP", str(ROOT / name), str(checkout)], check=True)
     build("--wheel", "--outdir", at / "direct", checkout)
     build("--sdist", "--outdir", at, checkout)
@@ -120,6 +147,7 @@ def test_the_sdist_holds_files(distributions):
     assert modules() <= set(members)
     assert not [name for name, member in members.items() if member.issym()]
     assert "LICENSE" in members
+    assert {name.partition("/")[0] for name in members} & {"book", "chapters", "tests"} == set()
 
 
 @pytest.mark.parametrize("which", ["wheel", "wheel from sdist"])

@@ -144,6 +144,32 @@ def test_an_unknown_label_cannot_be_proved(empty):
         registry.prove("eq-nothing")
 
 
+def test_a_label_that_is_off_by_a_little_is_named():
+    with pytest.raises(ValueError, match="'gdn-step'; did you mean eq-gdn-step"):
+        registry.prove("gdn-step")
+    with pytest.raises(ValueError, match="'eq-unheard-of-by-anyone'$"):
+        registry.prove("eq-unheard-of-by-anyone")
+
+
+def test_what_cannot_be_proved_says_why(empty):
+    registry.definition("eq-test", "a name")
+    with pytest.raises(ValueError, match="eq-test is a definition"):
+        registry.prove("eq-test")
+    with pytest.raises(TypeError, match="label: expected a string, got NoneType"):
+        registry.prove(None)
+
+
+def test_the_command_says_what_it_needs(monkeypatch, capsys):
+    """Its help needs nothing; without sympy or tqdm it names the extra that brings them."""
+    for missing in ("sympy", "tqdm"):
+        with monkeypatch.context() as patched:
+            patched.setitem(sys.modules, missing, None)
+            patched.setattr(registry, "load", lambda text="": __import__("sympy"))
+            with pytest.raises(SystemExit, match="2"):
+                command.main([])
+        assert f"{missing} halted" in (printed := capsys.readouterr().err) and "`book`" in printed
+
+
 def test_one_method_can_be_chosen():
     methods = {result["method"] for result in registry.prove("eq-gdn-step").results}
     assert len(methods) > 1

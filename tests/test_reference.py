@@ -146,6 +146,26 @@ def test_chunk_size_is_checked(rule, array):
         run(rule, "chunkwise", array, inputs, S, chunk_size=0)
 
 
+@each_rule
+@each_form
+@pytest.mark.parametrize("length", [1, 49, 51])
+def test_as_many_of_each_as_there_are_tokens(rule, form, array, length):
+    """No slice comes up short, or broadcasts, without a word: each argument in turn is wrong."""
+    inputs = arguments(rule, *hard_inputs(T=50)[:5])
+    others = arguments(rule, *hard_inputs(T=length)[:5])
+    for n in range(len(inputs)):
+        given = [array(x) for x in (*inputs[:n], others[n], *inputs[n + 1 :])]
+        with pytest.raises(ValueError, match=r"^tokens: expected 3 arrays .*same T, got.*\(50, "):
+            getattr(rule, form)(*given)
+
+
+def test_a_number_or_a_list_is_no_array_of_tokens():
+    k = np.eye(3)
+    for given in ((k, k, k, 0.0, np.ones(3)), (k.tolist(), k.tolist(), k.tolist(), [0.0], [1.0])):
+        with pytest.raises(ValueError, match=r"^tokens: .* with the same T, got shapes .*\(\)"):
+            gated_delta_rule.chunkwise(*given, S=k)
+
+
 @each_gated_rule
 def test_resets(rule, array):
     """`g = -inf` forgets: first and last token, chunk borders, and two in a row."""

@@ -56,6 +56,10 @@ def check(name, answer):
     except Wrong as wrong:
         verdict = Verdict(name, str(wrong))
     except Exception as error:
-        verdict = Verdict(name, f"your answer raised {type(error).__name__}: {error}")
+        kind = type(answer).__name__
+        reason = f"your answer raised {type(error).__name__}: {error}"
+        if str(error) == f"{kind!r} object is not callable":  # the result in place of the function
+            reason = f"expected a function, got {kind}"
+        verdict = Verdict(name, reason)
     VERDICTS.append((name, bool(verdict)))
     return verdict

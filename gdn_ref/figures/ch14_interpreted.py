@@ -12,6 +12,7 @@ import torch
 from triton.runtime.interpreter import interpreter_builder
 
 from ..kernels import forward
+from ..kernels import launch as launches
 
 
 class Counts:
@@ -35,8 +36,8 @@ class Counts:
 
 @contextmanager
 def counting(*modules):
-    """`Counts` of all that these modules launch, and of the transform."""
-    counts, builder, launch = Counts(), interpreter_builder, forward.launch
+    """`Counts` of the forward pass, and of what these modules launch by themselves."""
+    counts, builder, launch = Counts(), interpreter_builder, launches.launch
     load, store, dot = builder.create_masked_load, builder.create_masked_store, builder.create_dot
 
     def counted_launch(kernel, *arguments, **options):
@@ -56,7 +57,7 @@ def counting(*modules):
         return dot(a, b, *rest)
 
     with ExitStack() as stack:
-        for module in (forward, *modules):
+        for module in (launches, *modules):
             stack.enter_context(patch.object(module, "launch", counted_launch))
         stack.enter_context(patch.object(builder, "create_masked_load", counted_load))
         stack.enter_context(patch.object(builder, "create_masked_store", counted_store))

@@ -26,10 +26,11 @@ LAYERS = {  # transformers.models.<folder>.modeling_<folder> -> its Gated DeltaN
     "qwen3_next": "Qwen3NextGatedDeltaNet",
     "qwen3_5": "Qwen3_5GatedDeltaNet",
     "qwen3_5_moe": "Qwen3_5MoeGatedDeltaNet",
+    "qwen4_exp": "Qwen4ExpTextGatedDeltaNet",
     "olmo_hybrid": "OlmoHybridGatedDeltaNet",
 }
 KNOWN = {(f"transformers.models.{m}.modeling_{m}", name) for m, name in LAYERS.items()}
-MODELS = "Qwen3-Next, Qwen3.5 (dense and MoE), Olmo-Hybrid"
+MODELS = "Qwen3-Next, Qwen3.5 (dense and MoE), Qwen4-Exp, Olmo-Hybrid"
 
 
 def use_gdn_ref(model, backend="auto"):
@@ -44,7 +45,8 @@ def use_gdn_ref(model, backend="auto"):
     ----------
     model : torch.nn.Module
         Holds Gated DeltaNet layers of transformers 5.17 or newer: a Qwen3-Next, Qwen3.5 (dense
-        or MoE, text or vision) or Olmo-Hybrid model, or a part of one. Any device and dtype.
+        or MoE, text or vision), Qwen4-Exp or Olmo-Hybrid model, or a part of one. Any device and
+        dtype.
     backend : {"auto", "reference", "triton"}
         As in `gdn_ref.chunk_gated_delta_rule`. "auto" follows the tensors, so that a model on a
         CPU runs the reference even where Triton and flash-linear-attention are installed.

@@ -9,8 +9,6 @@ from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
-from tqdm import tqdm
-
 from . import registry
 from .sources import digests
 
@@ -27,6 +25,8 @@ def _run_erratum(key):
 
 def run_all(jobs=2):
     """Run every check and erratum of the registry in `jobs` processes."""
+    from tqdm import tqdm
+
     registry.load()
     with ProcessPoolExecutor(jobs) as pool:
         work = [pool.submit(_run_check, check.key) for check in registry.CHECKS]
@@ -89,7 +89,10 @@ def main(argv=None):
     parser.add_argument("--jobs", type=int, default=2, help="processes (default 2)")
     args = parser.parse_args(argv)
 
-    results = run_all(args.jobs)
+    try:
+        results = run_all(args.jobs)
+    except ModuleNotFoundError as error:
+        parser.error(f"{error}; the checks need the package's extra `book`")
     print(table(results))
     mutants = [m for check in results["checks"] for m in check["mutants"]]
     print(

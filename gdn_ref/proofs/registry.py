@@ -16,9 +16,11 @@ survived, and that is a failure. An equation that only introduces a name is a `d
 import importlib
 import inspect
 import math
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 
 METHODS = {
@@ -116,6 +118,12 @@ def load(text=""):
     for path in sorted(Path(__file__).parent.glob("ch*.py")):
         if text in path.read_text(encoding="utf-8"):
             importlib.import_module(f"{__package__}.{path.stem}")
+
+
+def labels():
+    """The labels that the proofs' sources name; nothing is imported."""
+    paths = Path(__file__).parent.glob("ch*.py")
+    return set(re.findall(r'"(eq-[a-z0-9-]+)"', "".join(p.read_text("utf-8") for p in paths)))
 
 
 def magnitude(residual, method):
@@ -225,11 +233,35 @@ class Report:
 
 
 def prove(label, method=None):
-    """Run every check of the equation `label`, or those by one method, mutants included."""
+    """Run every check of the equation `label`, or those by one method, mutants included.
+
+    Parameters
+    ----------
+    label : str
+        As under the equation, `"eq-gdn-chunk-state"`.
+    method : str, optional
+        "algebra", "polynomial", "modular" or "float64". Default: all that the equation has.
+
+    Returns
+    -------
+    Report
+        True if every check passes and every mutant is rejected; printed, it says what was done.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `label` is no string, or the equation has no check, or none by this method.
+    """
+    if not isinstance(label, str):
+        raise TypeError(f"label: expected a string, got {type(label).__name__}")
     load(label)
     checks = [check for check in CHECKS if check.label == label]
+    if not checks and label in DEFINITIONS:
+        raise ValueError(f"label: {label} is a definition, which claims nothing to check")
     if not checks:
-        raise ValueError(f"label: no check is registered for {label!r}")
+        near = get_close_matches(label, labels())
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise ValueError(f"label: no check is registered for {label!r}{hint}")
     methods = {check.method for check in checks}
     if method is not None and method not in methods:
         raise ValueError(f"method: {label} has {', '.join(sorted(methods))}, got {method!r}")

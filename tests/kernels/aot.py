@@ -17,6 +17,8 @@ from triton.compiler import ASTSource
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon._runtime import GluonASTSource
 
+from gdn_ref.kernels.activations import activate_kernel, activation_gradients_kernel
+from gdn_ref.kernels.activations import tile_rule as activation_tile_rule
 from gdn_ref.kernels.backward import gradient_tiles
 from gdn_ref.kernels.chunk_gradients import chunk_gradients_kernel
 from gdn_ref.kernels.chunk_gradients_hopper import chunk_gradients_hopper_kernel
@@ -112,7 +114,10 @@ def recurrent_configurations():
     cases = [(K, V, pool, 10_000) for K, V in sizes for pool in ("fp32", "bf16")]
     for K, V, pool, states in [*cases, (128, 128, "fp32", 32), (128, 128, "bf16", 32)]:
         vectors = dict.fromkeys(["q_ptr", "k_ptr", "v_ptr", "o_ptr"], "*bf16")
-        numbers = dict.fromkeys(["g_ptr", "beta_ptr", "A_log_ptr", "dt_bias_ptr"], "*fp32")
+        few = states == 32
+        activated = "*bf16" if few else "*fp32"  # a layer's own numbers, as its projections are
+        numbers = dict.fromkeys(["g_ptr", "beta_ptr"], activated)
+        numbers |= dict.fromkeys(["A_log_ptr", "dt_bias_ptr"], "*fp32")
         kept = dict.fromkeys(["S_first_ptr", "S_last_ptr"], f"*{pool}")
         offsets = dict.fromkeys(["cu_seqlens_ptr", "slot_idx_ptr"], "*i64")
         strides = dict.fromkeys([f"{x}_stride" for x in ("q", "k", "v", "g", "beta")], "i32")
@@ -129,9 +134,25 @@ def recurrent_configurations():
         v_first = pool == "bf16"
         constants = {"H": 16, "HV": 32, "K": K, "V": V, "S_slot": 32 * K * V, "BK": BK, "BV": BV}
         constants |= {"S_v": K, "S_k": 1} if v_first else {"S_v": 1, "S_k": V}
-        constants |= dict.fromkeys(["IN_PLACE", "NORM", "SIGMOID", "NEGATIVE"], True)
+        constants |= dict.fromkeys(["NORM", "SIGMOID", "NEGATIVE"], True) | {"IN_PLACE": not few}
         name = f"recurrent K={K} V={V} BV={BV} pool {pool}"
         yield name, recurrent_kernel, signature, constants, {"num_warps": 1}
+
+
+def activation_configurations():
+    """The same for norm, gate and write strength, and their gradients."""
+    for K, group in ((64, 1), (100, 3), (128, 2), (256, 1)):
+        vectors = [f"{d}{name}_ptr" for d in ("", "d") for name in ("q", "k", "unit_q", "unit_k")]
+        numbers = ["g", "beta", "A_log", "dt_bias", "log_decay", "strength"]
+        numbers = [f"{d}{name}_ptr" for d in ("", "d") for name in numbers]
+        signature = dict.fromkeys(vectors, "*bf16") | dict.fromkeys(numbers, "*fp32")
+        signature |= {"rows": "i32"}
+        signature |= {f"{name}_stride": "i32" for name in ("q", "k", "g", "beta")}
+        constants = {"H": 16, "HV": 16 * group, "K": K, "FACTOR": 2.0}
+        constants |= activation_tile_rule(K, group)
+        for kernel in (activate_kernel, activation_gradients_kernel):
+            name = f"activations {kernel.__name__} K={K}"
+            yield name, kernel, signature, constants, {"num_warps": 4}
 
 
 def hopper_configurations():
@@ -244,6 +265,7 @@ if __name__ == "__main__":
     report = {}
     for capability in map(int, sys.argv[1:]):
         cases = [*configurations(), *backward_configurations(), *recurrent_configurations()]
+        cases += activation_configurations()
         if capability == 90:
             cases += [
                 *hopper_configurations(),

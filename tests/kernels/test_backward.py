@@ -8,6 +8,7 @@ import math
 import pytest
 import torch
 from tolerances import GRADIENT_FLOAT16, GRADIENT_FLOAT32, assert_close
+from torch.autograd import forward_ad
 
 from gdn_ref import backward, chunk_gated_delta_rule, fused_recurrent_gated_delta_rule, wy
 from gdn_ref.chunking import decay
@@ -344,11 +345,39 @@ def test_an_input_changed_before_the_backward_pass_is_an_error():
         o.sum().backward()
 
 
-def test_a_second_derivative_is_refused_not_wrong():
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_second_derivative_is_refused_not_wrong(power):
+    # dv depends on k, even if the gradient that the backward pass is given depends on nothing
     leaves, (o, _) = results(chunk_gated_delta_rule, arguments(T=3), backend="triton")
-    (dv,) = torch.autograd.grad(o.square().sum(), leaves["v"], create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        dv.sum().backward()
+    loss = (o**power).sum()
+    (expected,) = torch.autograd.grad(loss, leaves["v"], retain_graph=True)
+    (dv,) = torch.autograd.grad(loss, leaves["v"], create_graph=True)
+    torch.testing.assert_close(dv.detach(), expected, rtol=0, atol=0)
+    with pytest.raises(ValueError, match="backend: Triton has no second derivative"):
+        (loss + dv.square().sum()).backward()
+
+
+@pytest.mark.parametrize("rule", [chunk_gated_delta_rule, fused_recurrent_gated_delta_rule])
+def test_a_forward_derivative_is_refused_not_dropped(rule):
+    inputs = arguments(T=3)
+    with forward_ad.dual_level():
+        inputs["v"] = forward_ad.make_dual(inputs["v"], torch.ones_like(inputs["v"]))
+        with pytest.raises(NotImplementedError, match="forward mode AD"):
+            rule(**inputs, backend="triton")
+
+
+@pytest.mark.parametrize("state_v_first", [False, True])
+def test_results_may_be_changed_in_place(state_v_first):
+    inputs = arguments(T=20)
+    S = inputs["initial_state"]
+    inputs["initial_state"] = S.mT.contiguous() if state_v_first else S.contiguous()
+    options = {"backend": "triton", "chunk_size": 16, "state_v_first": state_v_first}
+    found = []
+    for scaled in (torch.mul, torch.Tensor.mul_):
+        leaves, results_ = results(chunk_gated_delta_rule, inputs, **options)
+        sum(scaled(x, 2).sum() for x in results_).backward()
+        found.append([x.grad for x in leaves.values()])
+    torch.testing.assert_close(*found, rtol=0, atol=0)
 
 
 def one_sequence(T, C, HV=2, K=12, V=20, seed=0):

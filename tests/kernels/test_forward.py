@@ -149,6 +149,31 @@ def test_non_contiguous_inputs_and_an_untouched_state():
         assert torch.equal(inputs[name], x), name
 
 
+@pytest.mark.parametrize("rule", [chunk_gated_delta_rule, fused_recurrent_gated_delta_rule])
+def test_the_bits_of_a_token_depend_on_its_past_alone(rule):
+    inputs = {name: x.float() for name, x in arguments(T=32, H=1, HV=2).items()}
+    options = {"output_final_state": True, "backend": "triton"}
+    options |= {"chunk_size": 16} if rule is chunk_gated_delta_rule else {}
+    o, S = rule(**inputs, **options)
+
+    def same(x, right):
+        torch.testing.assert_close(x, right, rtol=0, atol=0)
+
+    same(rule(**inputs, **options), (o, S))
+    for n in range(2):  # alone in its batch
+        same(rule(**{name: x[n : n + 1] for name, x in inputs.items()}, **options),
+             (o[n : n + 1], S[n : n + 1]))  # fmt: skip
+    tokens = dict(inputs)
+    state = tokens.pop("initial_state")
+    future = {name: torch.cat([x[:, :20], x[:, 20:].flip(1)], dim=1) for name, x in tokens.items()}
+    same(rule(**future, initial_state=state, **options)[0][:, :20], o[:, :20])
+    for begin, end in ((0, 16), (16, 32)):  # a sequence in parts of whole chunks
+        part = {name: x[:, begin:end] for name, x in tokens.items()}
+        found, state = rule(**part, initial_state=state, **options)
+        same(found, o[:, begin:end])
+    same(state, S)
+
+
 def test_fused_recurrent_is_the_same_function():
     inputs = {name: x.float() for name, x in arguments(T=20).items()}
     o, S = fused_recurrent_gated_delta_rule(**inputs, output_final_state=True, backend="triton")

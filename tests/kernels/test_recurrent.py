@@ -14,8 +14,14 @@ from tolerances import (
     assert_close,
     relative_error,
 )
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from gdn_ref import chunk_gated_delta_rule, decode, fused_recurrent_gated_delta_rule, ops
+from gdn_ref import (
+    chunk_gated_delta_rule,
+    decode,
+    fused_recurrent_gated_delta_rule,
+    prepared,
+)
 from gdn_ref.proofs.data import hard_inputs
 
 pytest.importorskip("triton")
@@ -307,12 +313,13 @@ def compare_recurrent(x, v_first=False, **options):
 
 @pytest.fixture
 def no_chunks(monkeypatch):
-    def chunk_forward(*arguments):
+    def chunks(*arguments, **options):
         pytest.fail("the chunk kernel ran")
 
-    import gdn_ref.kernels.forward as kernels
+    import gdn_ref.kernels.rule as kernels
 
-    monkeypatch.setattr(kernels, "chunk_forward", chunk_forward)
+    monkeypatch.setattr(kernels, "prepare_forward", chunks)
+    monkeypatch.setattr(prepared, "_remembered", {})
 
 
 @interpreter
@@ -327,8 +334,34 @@ def test_fused_recurrent_runs_this_kernel(no_chunks, lengths, v_first):
 
 
 @interpreter
-def test_fused_recurrent_with_everything_inside(no_chunks):
-    compare_recurrent(**with_flag("all", arguments()))
+@pytest.mark.parametrize("flag", ["norm", "gate", "bias", "sigmoid", "twice", "all"])
+def test_fused_recurrent_with_activations_inside(no_chunks, flag):
+    options = with_flag(flag, arguments())
+    compare_recurrent(**options)
+    x = options.pop("x")
+    sixteen = {name: x[name].half() for name in ("q", "v", "g", "beta")}
+    compare_recurrent(x | sixteen | {"pool": x["pool"].double()}, **options)
+
+
+@interpreter
+def test_one_launch_does_it_all(monkeypatch):
+    """No operator of PyTorch runs beside it but those that find memory for the results."""
+    options = with_flag("all", arguments())
+    given = recurrent_arguments(options.pop("x"), False)
+    given |= {name: given[name].contiguous() for name in ("q", "k", "v", "g", "beta")} | options
+    launched, others = [], set()
+    monkeypatch.setattr(host, "launch", lambda kernel, *rest, **options: launched.append(kernel))
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, operator, types, inputs=(), options=None):
+            others.add(operator.overloadpacket.__name__)
+            return operator(*inputs, **(options or {}))
+
+    with Watch():
+        fused_recurrent_gated_delta_rule(**given, backend="triton")
+    assert launched == [recurrent_kernel]
+    # the fixture above fills them
+    assert others <= {"promote_types", "empty", "empty_like", "fill_"}
 
 
 @interpreter
@@ -353,9 +386,11 @@ def test_fused_recurrent_has_the_gradient_of_the_chunk_form():
 @interpreter
 def test_fused_recurrent_asks_for_the_gradient_of_the_gate(monkeypatch):
     """The gate's parameters alone want a gradient: not the kernel that has none."""
-    chosen = []
-    forward = ops.triton_forward
-    monkeypatch.setattr(ops, "triton_forward", lambda *x: chosen.append(x[-1]) or forward(*x))
+    import gdn_ref.kernels.rule as kernels
+
+    chosen, prepare = [], kernels.prepare
+    monkeypatch.setattr(kernels, "prepare", lambda *x: chosen.append(x[3]) or prepare(*x))
+    monkeypatch.setattr(prepared, "_remembered", {})
     options = with_flag("gate", arguments())
     given = recurrent_arguments(options.pop("x"), False) | options
     fused_recurrent_gated_delta_rule(**given, backend="triton")
@@ -390,9 +425,10 @@ def test_one_graph_decodes_in_place(v_first):
 @interpreter
 @pytest.mark.parametrize("v_first", [False, True])
 def test_one_graph_runs_the_recurrent_form(no_chunks, v_first):
-    given = recurrent_arguments(arguments(v_first=v_first), v_first)
-    right = fused_recurrent_gated_delta_rule(**given, backend="triton")
-    found = compiled(fused_recurrent_gated_delta_rule)(given)
+    options = with_flag("all", arguments(v_first=v_first))
+    given = recurrent_arguments(options.pop("x"), v_first)
+    right = fused_recurrent_gated_delta_rule(**given, **options, backend="triton")
+    found = compiled(fused_recurrent_gated_delta_rule, **options)(given)
     for a, b in zip(found, right, strict=True):
         assert torch.equal(a, b) and a.stride() == b.stride()
 
@@ -407,13 +443,14 @@ def test_what_triton_cannot_run_is_refused_while_compiling():
 def test_the_operators_keep_their_promises():
     x = arguments()
     q, k, v, g, beta = (x[name].contiguous() for name in ("q", "k", "v", "g", "beta"))
-    S = x["pool"][x["slot_idx"]].mT
+    S = x["pool"][x["slot_idx"]]
     tests = {"test_utils": ("test_schema", "test_autograd_registration", "test_faketensor")}
     operator = torch.ops.gdn_ref.recurrent_forward.default
-    torch.library.opcheck(operator, (q, k, v, g, beta, 0.3, S, x["cu_seqlens"], None), **tests)
+    options = (0.3, False, True, True, False)
+    given = (q, k, v, g, beta, None, None, S, x["cu_seqlens"], *options)
+    torch.library.opcheck(operator, given, **tests)
     pointers = (q, k, v, g, beta, None, None, torch.zeros(7, 4, 12, 7))
     pointers += (x["cu_seqlens"], x["slot_idx"])
-    options = (0.3, False, True, True, False)
     torch.library.opcheck(torch.ops.gdn_ref.decode.default, (*pointers, *options), **tests)
 
 

@@ -1,0 +1,223 @@
+"""Unit queries and keys, gate and write strength: from what a layer has to what the rule takes.
+
+    q / sqrt(|q|^2 + 1e-6), and k alike                                       eq-key-norm
+    g = -exp(A_log) softplus(g + dt_bias)                                     eq-decay-gate
+    beta = sigmoid(beta), or twice that
+
+One launch forwards, one backwards. A program owns some rows of queries and keys, and the numbers
+of the same tokens and heads. Everything is float32 inside, whatever it is in memory; what has no
+pointer to go to is left out.
+
+Reference: `gdn_ref.ops.unit_rows`, `gdn_ref.ops.log_decay`.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+from .decode import stride_of_tokens
+from .forward import on_device
+from .launch import alignment, cdiv, prepare_launch, types
+from .recurrent import NORM_EPSILON, softplus
+
+TILE = 4096  # numbers in a program's rows of queries: 32 registers a thread
+
+
+class Activations:
+    """Both directions, for tensors that look like these.
+
+    Parameters
+    ----------
+    q, k : [B, T, H, K]; any floating dtypes but float64, here and below, in any mixture
+    g : [B, T, HV], raw if `A_log` is given, or None
+    beta : [B, T, HV], raw if `sigmoid`
+    A_log, dt_bias : [HV], or None
+    dtype : of the queries and keys that come out
+    norm : whether they are divided by their norms
+    sigmoid, negative : whether beta becomes `sigmoid(beta)`, and whether twice that
+    """
+
+    def __init__(self, q, k, g, beta, A_log, dt_bias, dtype, norm, sigmoid, negative):
+        B, T, H, K = q.shape
+        HV = beta.shape[2]
+        tensors = (q, k, g, beta, A_log, dt_bias)
+        self.acts_on = (norm, norm, A_log is not None, sigmoid)
+        self.shapes = (q.shape, k.shape, beta.shape, beta.shape)
+        self.dtypes = (dtype, dtype, torch.float32, torch.float32)
+        strides = [0 if x is None else stride_of_tokens(x) for x in tensors[:4]]
+        self.apart = [i for i, stride in enumerate(strides) if stride is None]
+        self.apart += [i for i in (4, 5) if tensors[i] is not None and tensors[i].stride(0) != 1]
+        widths = (H * K, H * K, HV, HV)
+        strides = [w if s is None else s for s, w in zip(strides, widths, strict=True)]
+        rows = B * T * H
+        self.numbers = (rows, *strides)
+        constants = {"H": H, "HV": HV, "K": K, "FACTOR": 2.0 if negative else 1.0}
+        constants |= tile_rule(K, HV // H)
+        grid = (cdiv(rows, constants["ROWS"]),)
+        what = (*types(rows, *tensors), dtype, *self.acts_on)
+        self.start, self.start_back = (
+            prepare_launch(kernel, grid, constants, what, num_warps=4)
+            for kernel in (activate_kernel, activation_gradients_kernel)
+        )
+
+    def forward(self, q, k, g, beta, A_log, dt_bias):
+        """`q, k, g, beta` for the rule; the numbers that were raw in float32."""
+        dtype = self.dtypes[0]
+        if not any(self.acts_on):
+            return in_dtype(q, dtype), in_dtype(k, dtype), g, beta
+        tensors = self.in_rows((q, k, g, beta, A_log, dt_bias))
+        made = self.new(q.device, self.dtypes)
+        with on_device(q):
+            self.launch(self.start, tensors, made)
+        given = (in_dtype(q, dtype), in_dtype(k, dtype), g, beta)
+        return [x if y is None else y for x, y in zip(given, made, strict=True)]
+
+    def backward(self, tensors, g, dq, dk, dg, dbeta):
+        """Gradients of the six tensors, from those of what `forward` made; `g` is its own."""
+        if not any(self.acts_on):
+            return dq, dk, dg, dbeta, None, None
+        device, dtypes = dq.device, (tensors[0].dtype, tensors[1].dtype, *self.dtypes[2:])
+        given, made = (dq, dk, dg, dbeta), self.new(device, dtypes)
+        dA_log = None if tensors[4] is None else (dg * g).sum((0, 1))
+        with on_device(dq):
+            self.launch(self.start_back, self.in_rows(tensors), given, made)
+        given = [x if y is None else y for x, y in zip(given, made, strict=True)]
+        ddt_bias = None if tensors[5] is None else given[2].sum((0, 1))
+        return *given, dA_log, ddt_bias
+
+    def in_rows(self, tensors):
+        """The tensors with tokens evenly apart, each token's part in one piece."""
+        if not self.apart:
+            return tensors
+        return [x.contiguous() if i in self.apart else x for i, x in enumerate(tensors)]
+
+    def new(self, device, dtypes):
+        """Room for what the kernels make, None for what they leave alone."""
+        return [
+            torch.empty(shape, dtype=dtype, device=device) if acts else None
+            for shape, dtype, acts in zip(self.shapes, dtypes, self.acts_on, strict=True)
+        ]
+
+    def launch(self, start, *groups):
+        """One of the kernels on all tokens."""
+        if self.numbers[0]:
+            tensors = [x for group in groups for x in group]
+            start(alignment(tensors), *tensors, *self.numbers)
+
+
+def tile_rule(K, group):
+    """Rows of a program, and blocks that hold a row and the numbers beside its rows."""
+    BK = 1 << (K - 1).bit_length()
+    ROWS = max(1, TILE // BK)
+    return {"BK": BK, "ROWS": ROWS, "NUMBERS": 1 << (ROWS * group - 1).bit_length()}
+
+
+def in_dtype(x, dtype):
+    """`x.to(dtype)`, which takes its time on the host even when there is nothing to do."""
+    return x if x.dtype == dtype else x.to(dtype)
+
+
+@triton.jit
+def rows_of(pid, rows, stride, H: tl.constexpr, K: tl.constexpr, BK: tl.constexpr,
+            ROWS: tl.constexpr):  # fmt: skip
+    """Where a program's rows lie, tokens `stride` apart; where they go; and which there are."""
+    row = pid.to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
+    dim = tl.arange(0, BK)[None, :]
+    return row // H * stride + row % H * K + dim, row * K + dim, (row < rows) & (dim < K)
+
+
+@triton.jit
+def numbers_of(pid, rows, stride, H: tl.constexpr, HV: tl.constexpr, ROWS: tl.constexpr,
+               NUMBERS: tl.constexpr):  # fmt: skip
+    """The same for its numbers, and their heads."""
+    own: tl.constexpr = ROWS * (HV // H)
+    i = tl.arange(0, NUMBERS)
+    number = pid.to(tl.int64) * own + i
+    valid = (i < own) & (number < rows * (HV // H))
+    return number // HV * stride + number % HV, number, number % HV, valid
+
+
+@triton.jit
+def inverse_norm(x):
+    """One over the norm of each row; finite for a row of zeros."""
+    return tl.rsqrt(tl.sum(x * x, axis=1) + NORM_EPSILON)[:, None]
+
+
+@triton.jit
+def gate_input(g_ptr, A_log_ptr, dt_bias_ptr, at, head, valid):
+    """`exp(A_log)`, and what the softplus is taken of."""
+    rate = tl.exp(tl.load(A_log_ptr + head, mask=valid, other=0.0).to(tl.float32))
+    x = tl.load(g_ptr + at, mask=valid, other=0.0).to(tl.float32)
+    if dt_bias_ptr is not None:
+        x += tl.load(dt_bias_ptr + head, mask=valid, other=0.0).to(tl.float32)
+    return rate, x
+
+
+@triton.jit(do_not_specialize=["rows", "q_stride", "k_stride", "g_stride", "beta_stride"])
+def activate_kernel(
+    # pointers: what is given, what is made
+    q_ptr, k_ptr, g_ptr, beta_ptr, A_log_ptr, dt_bias_ptr,
+    unit_q_ptr, unit_k_ptr, log_decay_ptr, strength_ptr,
+    # sizes, and strides from token to token
+    rows, q_stride, k_stride, g_stride, beta_stride,
+    H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, FACTOR: tl.constexpr,
+    # blocks
+    BK: tl.constexpr, ROWS: tl.constexpr, NUMBERS: tl.constexpr,
+):  # fmt: skip
+    pid = tl.program_id(0)
+    if unit_q_ptr is not None:
+        at, to, valid = rows_of(pid, rows, q_stride, H, K, BK, ROWS)
+        q = tl.load(q_ptr + at, mask=valid, other=0.0).to(tl.float32)
+        tl.store(unit_q_ptr + to, (q * inverse_norm(q)).to(unit_q_ptr.dtype.element_ty), mask=valid)
+        at, to, valid = rows_of(pid, rows, k_stride, H, K, BK, ROWS)
+        k = tl.load(k_ptr + at, mask=valid, other=0.0).to(tl.float32)
+        tl.store(unit_k_ptr + to, (k * inverse_norm(k)).to(unit_k_ptr.dtype.element_ty), mask=valid)
+    if log_decay_ptr is not None:
+        at, to, head, valid = numbers_of(pid, rows, g_stride, H, HV, ROWS, NUMBERS)
+        rate, x = gate_input(g_ptr, A_log_ptr, dt_bias_ptr, at, head, valid)
+        tl.store(log_decay_ptr + to, -rate * softplus(x), mask=valid)
+    if strength_ptr is not None:
+        at, to, head, valid = numbers_of(pid, rows, beta_stride, H, HV, ROWS, NUMBERS)
+        beta = tl.load(beta_ptr + at, mask=valid, other=0.0).to(tl.float32)
+        tl.store(strength_ptr + to, FACTOR * tl.sigmoid(beta), mask=valid)
+
+
+@triton.jit
+def row_gradient(x_ptr, dy_ptr, dx_ptr, at, to, valid):
+    """With y = x / |x| and r = 1 / |x|: dx = r (dy - (y . dy) y)."""
+    x = tl.load(x_ptr + at, mask=valid, other=0.0).to(tl.float32)
+    dy = tl.load(dy_ptr + to, mask=valid, other=0.0).to(tl.float32)
+    r = inverse_norm(x)
+    y = r * x
+    dx = r * (dy - tl.sum(y * dy, axis=1)[:, None] * y)
+    tl.store(dx_ptr + to, dx.to(dx_ptr.dtype.element_ty), mask=valid)
+
+
+@triton.jit(do_not_specialize=["rows", "q_stride", "k_stride", "g_stride", "beta_stride"])
+def activation_gradients_kernel(
+    # pointers: what was given, gradients of what was made, gradients of what was given
+    q_ptr, k_ptr, g_ptr, beta_ptr, A_log_ptr, dt_bias_ptr,
+    dunit_q_ptr, dunit_k_ptr, dlog_decay_ptr, dstrength_ptr,
+    dq_ptr, dk_ptr, dg_ptr, dbeta_ptr,
+    # sizes, and strides from token to token
+    rows, q_stride, k_stride, g_stride, beta_stride,
+    H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, FACTOR: tl.constexpr,
+    # blocks
+    BK: tl.constexpr, ROWS: tl.constexpr, NUMBERS: tl.constexpr,
+):  # fmt: skip
+    pid = tl.program_id(0)
+    if dq_ptr is not None:
+        at, to, valid = rows_of(pid, rows, q_stride, H, K, BK, ROWS)
+        row_gradient(q_ptr, dunit_q_ptr, dq_ptr, at, to, valid)
+        at, to, valid = rows_of(pid, rows, k_stride, H, K, BK, ROWS)
+        row_gradient(k_ptr, dunit_k_ptr, dk_ptr, at, to, valid)
+    if dg_ptr is not None:  # eq-gate-gradient
+        at, to, head, valid = numbers_of(pid, rows, g_stride, H, HV, ROWS, NUMBERS)
+        rate, x = gate_input(g_ptr, A_log_ptr, dt_bias_ptr, at, head, valid)
+        dg = tl.load(dlog_decay_ptr + to, mask=valid, other=0.0)
+        tl.store(dg_ptr + to, -rate * tl.sigmoid(x) * dg, mask=valid)
+    if dbeta_ptr is not None:
+        at, to, head, valid = numbers_of(pid, rows, beta_stride, H, HV, ROWS, NUMBERS)
+        s = tl.sigmoid(tl.load(beta_ptr + at, mask=valid, other=0.0).to(tl.float32))
+        dbeta = tl.load(dstrength_ptr + to, mask=valid, other=0.0)
+        tl.store(dbeta_ptr + to, FACTOR * s * (1 - s) * dbeta, mask=valid)

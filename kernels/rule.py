@@ -1,0 +1,113 @@
+"""A whole call: activations, then the kernels of one of the two forms; and backwards.
+
+`gdn_ref.ops` checks the arguments first, and keeps a `Rule` for calls that look alike.
+
+Reference: `gdn_ref.ops.activated`.
+"""
+
+from functools import partial
+
+import torch
+
+from .activations import Activations, in_dtype
+from .backward import chunk_backward
+from .decode import prepare_recurrent
+from .forward import prepare_forward
+
+
+def prepare(tensors, dtype, gradient, chunk_size, options):
+    """What runs calls whose tensors look like these: a function of them, outputs and final states.
+
+    Parameters
+    ----------
+    tensors : q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens
+        As those of `gdn_ref.chunk_gated_delta_rule`.
+    dtype : in which the chunk form takes `q`, `k` and `v`
+    gradient : whether a backward pass may follow
+    chunk_size : 16, 32 or 64, or None to go token by token
+    options : scale, v_first, norm, sigmoid, negative, as for `kernels.decode.prepare_recurrent`
+    """
+    if chunk_size is None:
+        return prepare_recurrent(*tensors, **options)
+    rule = Rule(tensors, dtype, chunk_size, **options)
+    return partial(Differentiable.apply, rule) if gradient else rule.forward
+
+
+class Rule:
+    """The chunk form, both ways, for calls that look alike."""
+
+    def __init__(self, tensors, dtype, chunk_size, *, scale, v_first, norm, sigmoid, negative):
+        q, k, _, g, beta, A_log, dt_bias, *_ = tensors
+        six = (q, k, g, beta, A_log, dt_bias)
+        self.activations = Activations(*six, dtype, norm, sigmoid, negative)
+        self.dtype, self.chunk_size = dtype, chunk_size
+        self.scale, self.v_first = scale, v_first
+        self.scan = None
+
+    def activate(self, q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens):
+        """The seven tensors that the kernels take."""
+        q, k, g, beta = self.activations.forward(q, k, g, beta, A_log, dt_bias)
+        v = in_dtype(v, self.dtype)
+        S = None if initial_state is None else in_dtype(initial_state, torch.float32)
+        return q, k, v, g, beta, S, cu_seqlens
+
+    def forward(self, *tensors):
+        """Outputs in v's dtype, and final states."""
+        activated = self.activate(*tensors)
+        if self.scan is None:  # the first call of its kind
+            options = {"scale": self.scale, "v_first": self.v_first}
+            self.scan = prepare_forward(*activated, **options, chunk_size=self.chunk_size)
+        o, S = self.scan(*activated)
+        return in_dtype(o, tensors[2].dtype), S
+
+    def backward(self, tensors, do, dS):
+        """Gradients of the tensors, None for those that have none."""
+        q, k, v, g, beta, A_log, dt_bias, S, _ = tensors
+        activated = self.activate(*tensors)
+        *given, S, cu_seqlens = activated
+        if not self.v_first:
+            S, dS = (None if x is None else x.mT for x in (S, dS))
+        dq, dk, dv, dg, dbeta, dS = chunk_backward(
+            *given, self.scale, S, cu_seqlens, self.chunk_size, do, dS
+        )
+        six = (q, k, g, beta, A_log, dt_bias)
+        dq, dk, dg, dbeta, dA_log, ddt_bias = self.activations.backward(
+            six, given[3], dq, dk, dg, dbeta
+        )
+        dS = None if S is None else dS if self.v_first else dS.mT
+        gradients = (dq, dk, dv, dg, dbeta, dA_log, ddt_bias, dS, None)
+        return tuple(
+            None if dx is None else in_dtype(dx, x.dtype)
+            for x, dx in zip(tensors, gradients, strict=True)
+        )
+
+
+class Differentiable(torch.autograd.Function):
+    """A `Rule` both ways. Between the two passes only its tensors are kept."""
+
+    @staticmethod
+    def forward(ctx, rule, *tensors):
+        ctx.rule = rule
+        ctx.save_for_backward(*tensors)
+        ctx.set_materialize_grads(False)
+        return rule.forward(*tensors)
+
+    @staticmethod
+    def backward(ctx, do, dS):
+        rule, tensors = ctx.rule, ctx.saved_tensors
+        do = torch.zeros_like(tensors[2]) if do is None else do
+        if torch.is_grad_enabled():  # create_graph=True
+            return None, *Once.apply(rule, do, dS, *tensors)
+        return None, *rule.backward(tensors, do, dS)
+
+
+class Once(torch.autograd.Function):
+    """The backward pass where a second derivative may follow: it must not be taken for zero."""
+
+    @staticmethod
+    def forward(ctx, rule, do, dS, *tensors):
+        return rule.backward(tensors, do, dS)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        raise ValueError("backend: Triton has no second derivative; backend='reference' has one")
