@@ -129,3 +129,25 @@ def test_a_result_in_place_of_the_function_is_told(checker):
 def test_an_unknown_exercise_is_an_error():
     with pytest.raises(ValueError, match="no exercise is called '00-nothing'"):
         exercises.check("00-nothing", None)
+
+
+NAN = float("nan")
+NOT_NUMBERS = {
+    "12-token": ([[NAN, NAN], [NAN, NAN]], NAN),
+    "12-solve": lambda A, E, dE: (NAN * dE, NAN * A),
+    "12-border": lambda J, a, b, old: NAN * a,
+    "16-strength": lambda Z, *rest: NAN * Z[:, 0],
+    "16-twice": (NAN, {"dk", "dv", "dg", "dbeta"}),
+    "17-leak": [[NAN, NAN], [NAN, NAN]],
+    "17-drafts": lambda q, k, v, g, beta, S, accepted: NAN * S,
+    "17-safe": lambda bits, n: NAN,
+    "20-equal": lambda *sizes: NAN,
+    "20-experts": lambda E, k, n: NAN,
+}
+
+
+@pytest.mark.parametrize("name", NOT_NUMBERS)
+def test_nan_is_no_answer(name):
+    """NaN is not above a tolerance and not below it: a checker asks for at most, not for more."""
+    verdict = exercises.check(name, NOT_NUMBERS[name])
+    assert not verdict and "raised" not in repr(verdict)

@@ -9,10 +9,13 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-pytest.importorskip("triton")
+triton = pytest.importorskip("triton")
+
+import triton.language as tl  # noqa: E402
 
 from gdn_ref import wy  # noqa: E402
 from gdn_ref.chunking import decay  # noqa: E402
+from gdn_ref.exercises import check  # noqa: E402
 from gdn_ref.figures import (  # noqa: E402
     ch15,
     ch15_lines,
@@ -199,3 +202,16 @@ def test_a_thread_holds_two_whole_columns_of_one_block(lane):
     assert len(places) == 32
     assert {block for _, block, _ in places} == {lane % 4}
     assert {column for *_, column in places} == {2 * (lane // 4), 2 * (lane // 4) + 1}
+
+
+@triton.jit
+def sums_of_more(x_ptr, y_ptr, out_ptr, T, C: tl.constexpr):
+    """The solution of exercise 15-tail, but for the masks of its loads."""
+    t = tl.program_id(0) * C + tl.arange(0, C)
+    x, y = tl.load(x_ptr + t), tl.load(y_ptr + t)
+    tl.store(out_ptr + t, tl.cumsum(x * y, reverse=True), mask=t < T)
+
+
+def test_the_exercise_notices_loads_without_a_mask():
+    verdict = check("15-tail", sums_of_more)
+    assert not verdict and "behind x or y" in repr(verdict)
