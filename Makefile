@@ -67,6 +67,7 @@ bench: env ## errors on every listed shape, and times beside the installed peers
 	$(BIN)/python kernels/bench/compare.py --json _build/bench/forward.json
 	$(BIN)/python kernels/bench/compare_backward.py --json _build/bench/training.json
 	$(BIN)/python kernels/bench/compare_decode.py --json _build/bench/decode.json
+	$(BIN)/python kernels/bench/layer_step.py --json _build/bench/layer_step.json
 
 clean: ## remove what was built; .venv stays
 	rm -rf _build build dist *.egg-info .pytest_cache .ruff_cache

@@ -352,6 +352,16 @@ def test_triton_on_the_cpu(op, interpret):
 
 
 @BOTH
+def test_triton_switched_to_its_interpreter_too_late(op, interpret, monkeypatch):
+    import triton
+
+    interpret(True)
+    monkeypatch.setattr(triton, "JITFunction", type(triton.language.cdiv))
+    message = "^backend: .*expected CUDA tensors, got cpu, .*before Triton is imported"
+    refused(op, ValueError, message, good() | {"backend": "triton"})
+
+
+@BOTH
 def test_triton_bfloat16_in_the_interpreter(op, interpret):
     interpret(True)
     x = with_dtype(torch.bfloat16) | {"backend": "triton"}
