@@ -22,6 +22,7 @@ $(BROWSER)/fetched: book/lite/fetch.py book/lite/wheels.txt | $(STAMP)
 	$(BIN)/python book/lite/fetch.py $(BROWSER)
 	@touch $@
 
+book: export OMP_NUM_THREADS ?= 1# the notebooks' arrays are small: more threads wait for each other
 book: proofs $(BROWSER)/fetched ## the executed book, in _build/html; fails if a cell, a proof or a link does
 	rm -rf _build/html
 	$(BIN)/jupyter-book build . -W --keep-going -n --all
