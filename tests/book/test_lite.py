@@ -5,8 +5,10 @@ here they are asked for at the addresses of the lock file, and refused, or answe
 that only bears the name.
 """
 
+import contextlib
 import hashlib
 import json
+import re
 import time
 from io import BytesIO
 from pathlib import Path
@@ -34,7 +36,7 @@ class Notebook:
         self.context.route("**/*", self.only_this_site)
         self.page = self.context.new_page()
         self.page.on("pageerror", lambda error: self.broken.append(str(error)))
-        self.page.set_default_timeout(1000 * SECONDS_TO_A_PROOF * SLOW_MACHINE)
+        self.page.set_default_timeout(2000 * SECONDS_TO_A_PROOF * SLOW_MACHINE)
         self.page.goto(f"{server}lite/notebooks/index.html?path={path}")
         self.page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
 
@@ -55,9 +57,17 @@ class Notebook:
         return self.page.locator(".jp-CodeCell", has=self.page.get_by_text(words)).first
 
     def run(self, words):
+        """Run the cell; again, if a busy page lost the keys (then no number or star shows)."""
+        from playwright.sync_api import TimeoutError as TooLate
+
         cell = self.cell(words)
-        cell.locator(".cm-content").click()
-        self.page.keyboard.press("Shift+Enter")
+        started = cell.locator(".jp-InputPrompt", has_text=re.compile(r"\[[\d*]"))
+        for _ in range(4):
+            cell.locator(".cm-content").click()
+            self.page.keyboard.press("Shift+Enter")
+            with contextlib.suppress(TooLate):
+                started.wait_for(timeout=15_000)
+                break
         return cell
 
     def says(self, cell, words):
