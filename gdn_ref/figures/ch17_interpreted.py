@@ -3,15 +3,12 @@
 Triton reads TRITON_INTERPRET when the kernels are imported: set it before.
 """
 
-from unittest.mock import patch
-
 import torch
-from triton.runtime.interpreter import interpreter_builder
 
 from gdn_ref import decode
 from gdn_ref.kernels import decode as launcher
 
-from .ch14_interpreted import Counts
+from .ch14_interpreted import counting
 
 
 def inputs(N=2, n=1, H=1, HV=2, K=16, V=16, pool_dtype=torch.float32, slots=5, dtype=torch.float16):
@@ -32,27 +29,7 @@ def inputs(N=2, n=1, H=1, HV=2, K=16, V=16, pool_dtype=torch.float32, slots=5, d
 
 def count(**sizes):
     """Distinct bytes, and bytes asked for, of one call; sizes as those of `inputs`."""
-    counts = Counts()
     tokens, pool, slot_idx = inputs(**sizes)
-    launch, builder = launcher.launch, interpreter_builder
-    load, store = builder.create_masked_load, builder.create_masked_store
-
-    def counted_launch(kernel, *arguments, **options):
-        counts.kernel = kernel.fn.__name__
-        launch(kernel, *arguments, **options)
-
-    def counted_load(pointers, mask, *rest):
-        counts.access("read", pointers, mask)
-        return load(pointers, mask, *rest)
-
-    def counted_store(pointers, value, mask, *rest):
-        counts.access("written", pointers, mask)
-        return store(pointers, value, mask, *rest)
-
-    with (
-        patch.object(launcher, "launch", counted_launch),
-        patch.object(builder, "create_masked_load", counted_load),
-        patch.object(builder, "create_masked_store", counted_store),
-    ):
+    with counting(launcher) as counts:
         decode(**tokens, pool=pool, slot_idx=slot_idx, backend="triton")
     return counts.distinct("recurrent_kernel"), counts.asked["recurrent_kernel"]

@@ -9,6 +9,7 @@ from tolerances import KERNEL_BFLOAT16, KERNEL_FLOAT16, KERNEL_FLOAT32, assert_c
 from gdn_ref import causal_conv1d, causal_conv1d_update
 
 pytest.importorskip("triton")
+pytestmark = pytest.mark.usefixtures("unwritten_memory_is_nan")
 
 INTERPRETED = [(torch.float32, KERNEL_FLOAT32), (torch.float16, KERNEL_FLOAT16)]
 INTERPRETED = [pytest.param("cpu", *x, marks=pytest.mark.interpreter) for x in INTERPRETED]
@@ -17,15 +18,6 @@ COMPILED = [pytest.param("cuda", *x, marks=pytest.mark.gpu) for x in COMPILED]
 EVERYWHERE = pytest.mark.parametrize("device, dtype, tolerance", INTERPRETED + COMPILED)
 SOMEWHERE = pytest.mark.parametrize("device, dtype, tolerance", INTERPRETED[:1] + COMPILED[:1])
 LENGTHS = [None, [50], [0, 7, 0, 0, 33, 64, 0, 32, 2], [1] * 9]
-
-
-@pytest.fixture(autouse=True)
-def unwritten_memory_is_nan():
-    """An output element that no program writes stays NaN, and no tolerance accepts it."""
-    torch.use_deterministic_algorithms(True)
-    torch.utils.deterministic.fill_uninitialized_memory = True
-    yield
-    torch.use_deterministic_algorithms(False)
 
 
 def inputs(device, dtype, lengths=None, T=70, D=131, W=4):

@@ -37,16 +37,8 @@ TOLERANCE = {
 SLOTS = [5, 0, 3, 6]
 LENGTHS = [1, 3, 0, 4]
 SIZES = [(12, 7), (16, 16), (60, 100), (100, 60), (20, 5), (2, 1), (128, 40), (256, 18)]
+pytestmark = pytest.mark.usefixtures("unwritten_memory_is_nan")
 interpreter = pytest.mark.interpreter
-
-
-@pytest.fixture(autouse=True)
-def unwritten_memory_is_nan():
-    """An output element that no program writes stays NaN, and no tolerance accepts it."""
-    torch.use_deterministic_algorithms(True, warn_only=True)  # on a device, sums only warn
-    torch.utils.deterministic.fill_uninitialized_memory = True
-    yield
-    torch.use_deterministic_algorithms(False)
 
 
 def arguments(lengths=LENGTHS, N=4, T=1, H=2, HV=4, K=12, V=7, dtype=torch.float32, kept_in=None,
