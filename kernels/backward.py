@@ -68,7 +68,13 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
     known = kinds(B * T, v, q, k, g, beta, initial_state, cu_seqlens, do, dS_last)
     with on_device(v):
         c, T_inv = transform(alignment(tensors), k, g, beta, cu_seqlens)
-        if slots:
+        if slots and hopper:
+            from . import on_hopper
+
+            on_hopper.chunk_states(
+                k, v, beta, c, T_inv, initial_state, strides, states, cu_seqlens, N, known
+            )
+        elif slots:
             launch(
                 chunk_states_kernel, (N * HV * cdiv(V, BV),),
                 (k, v, beta, c, T_inv, initial_state, states, cu_seqlens, T, B * T),
@@ -77,8 +83,6 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
                 known, **options,
             )  # fmt: skip
         if slots and hopper:
-            from . import on_hopper
-
             on_hopper.gradients(
                 q, k, v, beta, do, c, T_inv, states, dstates, dS_last, dS_strides,
                 dq, dk, dv, dg, dbeta, dS_first, cu_seqlens, scale, slots, known,

@@ -1,13 +1,15 @@
-"""Kernel 2 for Hopper: the equations of `chunk_scan`, three groups of warps side by side.
+"""Kernel 2 for Hopper: the equations of `chunk_scan`, groups of warps side by side.
 
     delta = UT (V - diag(gamma) K S^T)                                    eq-gdn-chunk-delta
     O     = diag(gamma) Q S^T + (Gamma . Q K^T) delta, scaled             eq-gdn-chunk-output
     S'    = gamma_C S + delta^T diag(gamma_C / gamma_i) K                 eq-gdn-chunk-state
 
 The next state waits for this one, so the chain S -> delta -> S' decides the time. `state_warps`
-do nothing else; `output_warps` compute O beside them, from copies of S and delta in shared memory;
-one `load_warp` keeps the tiles of the next chunks coming. Gluon, Triton's lower level, lets us say
-so. For 16-bit inputs, head dimensions of 64 or 128, and chunks of 64.
+keep S in registers, transposed like delta and O, so that each result is where the next product
+reads it; the outputs fill the pauses of the chain. What waits for no state, the scores
+Gamma . Q K^T, comes from `score_warps`, a chunk ahead, and one `load_warp` keeps tiles coming.
+Gluon, Triton's lower level, lets us say so. For 16-bit inputs, head dimensions of 64 or 128, and
+chunks of 64.
 
 Reference: `gdn_ref.gated_delta_rule.chunk`.
 """
@@ -18,57 +20,179 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     fence_async_shared,
     mbarrier,
     tma,
+    warpgroup_mma_init,
     warpgroup_mma_wait,
 )
 from triton.language.extra.cuda import gdc_wait
 
-from .hopper import BV, STAGES, C, load_warp, matmul, segment, signals, state_warps
+from .hopper import (
+    BK,
+    BV,
+    COLUMNS,
+    FROM_START,
+    LINE,
+    LOG,
+    OPERAND,
+    ROWS,
+    TILE,
+    TO_END,
+    WEIGHTS,
+    C,
+    carry,
+    load_state,
+    load_warp,
+    matmul,
+    read_state,
+    segment,
+    settled,
+    signals,
+    solve,
+    store_state,
+    weight,
+)
+
+STAGES = gl.constexpr(3)  # chunks in flight
+LINES = gl.constexpr(gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0]))
 
 
 @gluon.jit
-def output_warps(
-    o, o_ptr, o_stride, tokens, token_0, value_column, scale,
-    c_ptr, q_tiles, k_tiles, S_tiles, delta_tiles, o_tile,
-    full, free, S_ready, delta_ready, read_out,
+def score_warps(
+    tokens, scale, q_tiles, k_tiles, weights, scores_tiles, full, free, ready, used,
 ):  # fmt: skip
-    """Outputs of chunk after chunk (eq-gdn-chunk-output), tokens as rows."""
+    """`scale (Gamma . Q K^T)` of chunk after chunk."""
     dtype: gl.constexpr = k_tiles.dtype
-    chunk: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, C, 16])
-    operand: gl.constexpr = gl.DotOperandLayout(0, chunk, 2)
-    r = gl.arange(0, C, gl.SliceLayout(1, chunk))[:, None]
-    i = gl.arange(0, C, gl.SliceLayout(0, chunk))[None, :]
-    zero = gl.zeros([C, C], gl.float32, chunk)
+    PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
+    r = gl.arange(0, C, ROWS)[:, None]
+    i = gl.arange(0, C, COLUMNS)[None, :]
     for j in range((tokens + C - 1) // C):
         s = j % STAGES
         b = j % 2
         left = tokens - j * C
-        c_r = gl.load(c_ptr + j * C + r, mask=r < left, other=0.0)
-        c_i = gl.load(c_ptr + j * C + i, mask=i < left, other=0.0)
         mbarrier.wait(full.index(s), (j // STAGES) & 1)
-        scores = matmul(q_tiles.index(s), k_tiles.index(s).permute((1, 0)), zero, False)
+        if left < C:  # the tokens after ours may hold anything
+            ours = gl.arange(0, C, gl.SliceLayout(1, LINES))[:, None] < left
+            for p in gl.static_range(PARTS):
+                k = k_tiles.index(s * PARTS + p)
+                k.store(gl.where(ours, k.load(LINES), 0.0))
+            fence_async_shared()
+        scores = warpgroup_mma_init(gl.zeros([C, C], gl.float32, TILE))
+        for p in gl.static_range(PARTS):
+            q, k = q_tiles.index(s * PARTS + p), k_tiles.index(s * PARTS + p)
+            scores = matmul(q, k.permute((1, 0)), scores, p > 0)
+        c_r = weights.index(WEIGHTS * s + LOG).load(ROWS)[:, None]
+        c_i = weight(weights, s, LOG)
         Gamma = gl.exp2(gl.where(r >= i, c_r - c_i, float("-inf")))
         scores = scale * Gamma * warpgroup_mma_wait(0, deps=[scores])
         scores = gl.where(r >= i, scores, 0.0).to(dtype)  # 0 times whatever comes after our tokens
-
-        mbarrier.wait(S_ready.index(b), (j // 2) & 1)
-        out = matmul(q_tiles.index(s), S_tiles.index(b).permute((1, 0)), zero, False)
-        out = scale * gl.exp2(c_r) * warpgroup_mma_wait(0, deps=[out])
+        mbarrier.wait(used.index(b), ((j // 2) & 1) ^ 1)
+        scores_tiles.index(b).store(scores)
+        fence_async_shared()
+        mbarrier.arrive(ready.index(b), count=1)
         mbarrier.arrive(free.index(s), count=1)
-        mbarrier.wait(delta_ready.index(b), (j // 2) & 1)
-        out = matmul(
-            gl.convert_layout(scores, operand), delta_tiles.index(b).permute((1, 0)), out, True
-        )
-        out = warpgroup_mma_wait(0, deps=[out]).to(dtype)
-        mbarrier.arrive(read_out.index(b), count=1)
 
-        if left >= C:
-            tma.store_wait(0)
-            o_tile.store(out)
-            fence_async_shared()
-            tma.async_copy_shared_to_global(o, [token_0 + j * C, value_column], o_tile)
-        else:
-            at = (token_0 + j * C + r).to(gl.int64) * o_stride + value_column + i
-            gl.store(o_ptr + at, out, mask=r < left)
+
+@gluon.jit
+def put(out, o, o_tile, row, column):
+    """Write a chunk's outputs, by the copy engine."""
+    tma.store_wait(0)
+    o_tile.permute((1, 0)).store(out.to(o_tile.dtype))
+    fence_async_shared()
+    tma.async_copy_shared_to_global(o, [row, column], o_tile)
+
+
+@gluon.jit
+def with_scores(read, delta, j, scores_tiles, ready):
+    """The outputs of chunk `j`, started, from what its queries read in the state."""
+    mbarrier.wait(ready.index(j & 1), (j // 2) & 1, pred=j >= 0)
+    return matmul(delta, scores_tiles.index(j & 1).permute((1, 0)), read, True)
+
+
+@gluon.jit
+def next_chunk(
+    S, queried, delta, j, left, scale, o, out_row, value_column, q_tiles, k_tiles, v_tiles,
+    UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used, FULL: gl.constexpr,
+):  # fmt: skip
+    """The state after chunk `j`, what its queries read, and delta; outputs of the chunk before."""
+    PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
+    s = j % STAGES
+    b = j % 2
+    mbarrier.wait(full.index(s), (j // STAGES) & 1)
+    if not FULL:
+        mbarrier.wait(ready.index(b), (j // 2) & 1)  # then k has no other tokens than ours
+    read, S_in = read_state(S, s, k_tiles, PARTS)
+    out = with_scores(queried, delta, j - 1, scores_tiles, ready)
+
+    # eq-gdn-chunk-delta
+    gamma = weight(weights, s, FROM_START)
+    v = v_tiles.index(s).permute((1, 0)).load(TILE).to(gl.float32)
+    residual = v - gamma * warpgroup_mma_wait(1, deps=[read])
+    delta = solve(residual, UT_tiles.index(s), left, FULL)
+
+    out = warpgroup_mma_wait(1, deps=[out])
+    mbarrier.arrive(used.index(b ^ 1), count=1, pred=j > 0)
+    put(out, o, o_tile, out_row, value_column)
+
+    # eq-gdn-chunk-output, its first term
+    queried = gl.zeros([BV, C], gl.float32, TILE)
+    for p in gl.static_range(PARTS):
+        q = q_tiles.index(s * PARTS + p).permute((1, 0))
+        queried = matmul(S_in[p], q, queried, p > 0)
+
+    to_end = weight(weights, s, TO_END)
+    delta = warpgroup_mma_wait(PARTS, deps=[delta])
+    carried = to_end * delta
+    if not FULL:
+        ours = gl.arange(0, C, COLUMNS)[None, :] < left
+        delta = gl.where(ours, delta, 0.0)
+        carried = gl.where(ours, carried, 0.0)
+    S = carry(S, carried, weights, s, k_tiles, PARTS)
+    delta = gl.convert_layout(delta.to(k_tiles.dtype), OPERAND)
+    queried = scale * gamma * warpgroup_mma_wait(PARTS, deps=[queried])
+    S = settled(S, PARTS)
+    mbarrier.arrive(free.index(s), count=1)
+    return S, queried, delta
+
+
+@gluon.jit
+def state_warps(
+    S_first_ptr, S_last_ptr, first_v, has_S, last, v_stride, k_stride, S_v, S_k,
+    tokens, token_0, total, scale, o, o_ptr, o_stride, value_column,
+    q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used,
+):  # fmt: skip
+    """A slice of the state from the first chunk to the last, and the outputs on the way.
+
+    The scores reach a chunk's outputs while the next chunk is on its way, and so they leave then.
+    """
+    PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
+    S = load_state(S_first_ptr, first_v, v_stride, k_stride, has_S, PARTS)
+    queried = gl.zeros([BV, C], gl.float32, TILE)
+    delta = gl.zeros([BV, C], k_tiles.dtype, OPERAND)
+    out_row = total  # before the first chunk, beyond the tensor: nothing is written there
+    chunks = (tokens + C - 1) // C
+    left = tokens % C
+    for j in range(tokens // C):
+        S, queried, delta = next_chunk(
+            S, queried, delta, j, C, scale, o, out_row, value_column, q_tiles, k_tiles, v_tiles,
+            UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used, True,
+        )  # fmt: skip
+        out_row = token_0 + j * C
+    if left > 0:
+        S, queried, delta = next_chunk(
+            S, queried, delta, chunks - 1, left, scale, o, out_row, value_column, q_tiles, k_tiles,
+            v_tiles, UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used, False,
+        )  # fmt: skip
+    out = with_scores(queried, delta, chunks - 1, scores_tiles, ready)
+    store_state(S, S_last_ptr, first_v, S_v, S_k, last, PARTS)
+    out = warpgroup_mma_wait(0, deps=[out])
+    if left == 0:
+        put(out, o, o_tile, out_row, value_column)
+    else:
+        tma.store_wait(0)
+        o_tile.permute((1, 0)).store(out.to(o_tile.dtype))
+        r = gl.arange(0, C, gl.SliceLayout(1, LINES))[:, None]
+        v = value_column + gl.arange(0, BV, gl.SliceLayout(0, LINES))[None, :]
+        at = (token_0 + tokens - left + r).to(gl.int64) * o_stride + v
+        gl.store(o_ptr + at, o_tile.load(LINES), mask=r < left)
     tma.store_wait(0)
 
 
@@ -95,50 +219,42 @@ def chunk_scan_hopper_kernel(
     if SEGMENTED:
         last = ((tokens > 0) | (index == 0)) & (tokens <= length)
         tokens = gl.maximum(gl.minimum(tokens, length), 0)
-
-    rows: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, K, 16])
-    dim_v = first_v + gl.arange(0, BV, gl.SliceLayout(1, rows))[:, None]
-    dim_k = gl.arange(0, K, gl.SliceLayout(0, rows))[None, :]
-    gdc_wait()
-    S = gl.zeros([BV, K], gl.float32, rows)
-    if HAS_S:
-        v_stride: gl.constexpr = K if SEGMENTED else S_v
-        k_stride: gl.constexpr = 1 if SEGMENTED else S_k
-        S_at = (slot * HV + hv).to(gl.int64) * (V * K) + dim_v * v_stride + dim_k * k_stride
-        S = gl.load(S_first_ptr + S_at).to(gl.float32)
-
-    # shared memory: tiles of the inputs, what one group of warps hands to another, and the signals
-    q_tiles = gl.allocate_shared_memory(dtype, [STAGES, C, K], q.layout)
-    k_tiles = gl.allocate_shared_memory(dtype, [STAGES, C, K], k.layout)
-    v_tiles = gl.allocate_shared_memory(dtype, [STAGES, C, BV], v.layout)
-    UT_tiles = gl.allocate_shared_memory(UT.dtype, [STAGES, C, C], UT.layout)
-    S_tiles = gl.allocate_shared_memory(dtype, [2, BV, K], k.layout)
-    delta_tiles = gl.allocate_shared_memory(dtype, [2, BV, C], UT.layout)
-    o_tile = gl.allocate_shared_memory(dtype, [C, BV], o.layout)
-    full, free = signals(STAGES, 1), signals(STAGES, 2)
-    S_ready, delta_ready, read_out = signals(2, 1), signals(2, 1), signals(2, 1)
-    fence_async_shared()
-
+    S_first = S_first_ptr if HAS_S else S_last_ptr  # not read without a first state
+    S_first += (slot * HV + hv).to(gl.int64) * (V * K)
+    S_last = S_last_ptr + (n * HV + hv).to(gl.int64) * (V * K)
     c_ptr += hv.to(gl.int64) * total + token_0
     value_column = hv * V + first_v
-    (S,) = gl.warp_specialize(
+
+    # shared memory: tiles of the inputs, what one group of warps hands to another, and the signals
+    PARTS: gl.constexpr = K // BK
+    q_tiles = gl.allocate_shared_memory(dtype, [STAGES * PARTS, C, BK], q.layout)
+    k_tiles = gl.allocate_shared_memory(dtype, [STAGES * PARTS, C, BK], k.layout)
+    v_tiles = gl.allocate_shared_memory(dtype, [STAGES, C, BV], v.layout)
+    UT_tiles = gl.allocate_shared_memory(UT.dtype, [STAGES, C, C], UT.layout)
+    weights = gl.allocate_shared_memory(gl.float32, [STAGES * WEIGHTS, C], LINE)
+    scores_tiles = gl.allocate_shared_memory(dtype, [2, C, C], UT.layout)
+    o_tile = gl.allocate_shared_memory(dtype, [C, BV], o.layout)
+    full, free = signals(STAGES, 2), signals(STAGES, 2)
+    ready, used = signals(2, 1), signals(2, 1)
+    fence_async_shared()
+    gdc_wait()
+
+    gl.warp_specialize(
         [
             (state_warps, (
-                S, tokens, c_ptr, k_tiles, v_tiles, UT_tiles, S_tiles, delta_tiles,
-                full, free, S_ready, delta_ready, read_out, True, True,
+                S_first, S_last, first_v, HAS_S, last,
+                K if SEGMENTED else S_v, 1 if SEGMENTED else S_k, S_v, S_k,
+                tokens, token_0, total, scale, o, o_ptr, HV * V, value_column, q_tiles, k_tiles,
+                v_tiles, UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used,
             )),
-            (output_warps, (
-                o, o_ptr, HV * V, tokens, token_0, value_column, scale,
-                c_ptr, q_tiles, k_tiles, S_tiles, delta_tiles, o_tile,
-                full, free, S_ready, delta_ready, read_out,
+            (score_warps, (
+                tokens, scale, q_tiles, k_tiles, weights, scores_tiles, full, free, ready, used,
             )),
             (load_warp, (
-                q, k, v, UT, q_tiles, k_tiles, v_tiles, UT_tiles, full, free,
-                (tokens + C - 1) // C, token_0, h * K, value_column, hv * total, True,
+                q, k, v, UT, c_ptr, None, 0, q_tiles, k_tiles, v_tiles, UT_tiles, weights,
+                full, free, tokens, token_0, h * K, value_column, hv * total,
             )),
         ],
         worker_num_warps=[4, 1],
-        worker_num_regs=[168, 24],
+        worker_num_regs=[96, 40],
     )  # fmt: skip
-    S_at = (n * HV + hv).to(gl.int64) * (V * K) + dim_v * S_v + dim_k * S_k
-    gl.store(S_last_ptr + S_at, S, mask=last)

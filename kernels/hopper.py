@@ -10,31 +10,32 @@ import torch
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
-    fence_async_shared,
     mbarrier,
     tma,
     warpgroup_mma,
+    warpgroup_mma_init,
     warpgroup_mma_wait,
 )
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 C = gl.constexpr(64)  # tokens a chunk
 BV = gl.constexpr(64)  # value dimensions a program: the rows of one tensor core instruction
-STAGES = gl.constexpr(2)  # chunks in flight
+BK = gl.constexpr(64)  # key dimensions a tile
+STAGES = gl.constexpr(2)  # chunks in flight, at least
+# a tile of 64 x 64 numbers over four warps, and as the left operand of the next product
+TILE = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16]))
+OPERAND = gl.constexpr(gl.DotOperandLayout(0, TILE.value, 2))
+ROWS, COLUMNS = (gl.constexpr(gl.SliceLayout(1 - axis, TILE.value)) for axis in (0, 1))
+# what weighs a chunk's tokens: c, the decays from its start, to its end, over all of it; and beta
+WEIGHTS = gl.constexpr(5)
+LOG, FROM_START, TO_END, WHOLE, STRENGTH = (gl.constexpr(n) for n in range(5))
+LINE = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))
 
 
 @gluon.jit
 def matmul(a, b, acc, use_acc: gl.constexpr):
     """`a b (+ acc)`, started; `warpgroup_mma_wait` ends it. `a` in registers or shared memory."""
     return warpgroup_mma(a, b, acc, use_acc=use_acc, is_async=True)
-
-
-@gluon.jit
-def hand_over(buffer, x, ready):
-    """Write `x` to shared memory for another group's tensor cores, and say so."""
-    buffer.store(x)
-    fence_async_shared()
-    mbarrier.arrive(ready, count=1)
 
 
 @gluon.jit
@@ -69,101 +70,133 @@ def segment(cu_seqlens_ptr, slot, N, T, length, PACKED: gl.constexpr, SEGMENTED:
 
 @gluon.jit
 def load_warp(
-    q, k, v, UT, q_tiles, k_tiles, v_tiles, UT_tiles, full, free,
-    chunks, begin, key_column, value_column, UT_row, OUTPUTS: gl.constexpr,
+    q, k, v, UT, c_ptr, beta_ptr, beta_stride, q_tiles, k_tiles, v_tiles, UT_tiles, weights,
+    full, free, tokens, begin, key_column, value_column, UT_row,
 ):  # fmt: skip
-    """Tiles of one chunk after the other, as soon as there is room for them."""
-    K: gl.constexpr = k.block_shape[1]
-    BYTES: gl.constexpr = 2 * C * ((2 if OUTPUTS else 1) * K + BV + C)
-    for j in range(chunks):
+    """Tiles of one chunk after the other, and its weights, as soon as there is room for them."""
+    STAGES: gl.constexpr = UT_tiles.shape[0]
+    PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
+    TILES: gl.constexpr = (1 if q is None else 2) * PARTS + 2
+    i = gl.arange(0, C, gl.BlockedLayout([2], [32], [1], [0]))
+    for j in range((tokens + C - 1) // C):
         s = j % STAGES
         token = begin + j * C
+        left = gl.minimum(tokens - j * C, C)
+        c = gl.load(c_ptr + j * C + i, mask=i < left, other=0.0)
+        c_C = gl.load(c_ptr + j * C + left - 1)
         mbarrier.wait(free.index(s), ((j // STAGES) & 1) ^ 1)
-        mbarrier.expect(full.index(s), BYTES)
-        tma.async_copy_global_to_shared(k, [token, key_column], full.index(s), k_tiles.index(s))
+        mbarrier.expect(full.index(s), TILES * 2 * C * BK)
+        for p in gl.static_range(PARTS):
+            k_tile, column = k_tiles.index(s * PARTS + p), key_column + p * BK
+            tma.async_copy_global_to_shared(k, [token, column], full.index(s), k_tile)
         tma.async_copy_global_to_shared(v, [token, value_column], full.index(s), v_tiles.index(s))
         tma.async_copy_global_to_shared(UT, [UT_row + token, 0], full.index(s), UT_tiles.index(s))
-        if OUTPUTS:
-            tma.async_copy_global_to_shared(q, [token, key_column], full.index(s), q_tiles.index(s))
+        if q is not None:
+            for p in gl.static_range(PARTS):
+                q_tile, column = q_tiles.index(s * PARTS + p), key_column + p * BK
+                tma.async_copy_global_to_shared(q, [token, column], full.index(s), q_tile)
+        weights.index(WEIGHTS * s + LOG).store(c)
+        weights.index(WEIGHTS * s + FROM_START).store(gl.exp2(c))
+        weights.index(WEIGHTS * s + TO_END).store(gl.exp2(c_C - c))
+        weights.index(WEIGHTS * s + WHOLE).store(gl.zeros_like(c) + gl.exp2(c_C))
+        if beta_ptr is not None:
+            beta = gl.load(beta_ptr + (j * C + i) * beta_stride, mask=i < left, other=0.0)
+            weights.index(WEIGHTS * s + STRENGTH).store(beta.to(gl.float32))
+        mbarrier.arrive(full.index(s), count=1)
 
 
 @gluon.jit
-def next_state(
-    S, j, left, c_ptr, k_tiles, v_tiles, UT_tiles, S_tiles, delta_tiles,
-    full, free, S_ready, delta_ready, read_out, has_v, FULL: gl.constexpr, OUTPUTS: gl.constexpr,
-):  # fmt: skip
-    """The state after chunk `j`, whose first `left` tokens are ours.
+def weight(weights, s, which: gl.constexpr):
+    """One weight for each token of a chunk, as a row."""
+    return weights.index(WEIGHTS * s + which).load(COLUMNS)[None, :]
 
-    Hands S and delta over to who computes `OUTPUTS`; the values are zero unless `has_v`.
-    """
-    K: gl.constexpr = S.shape[1]
-    dtype: gl.constexpr = k_tiles.dtype
-    chunk: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, C, 16])
-    operand: gl.constexpr = gl.DotOperandLayout(0, chunk, 2)
-    operand_S: gl.constexpr = gl.DotOperandLayout(0, S.type.layout, 2)
-    s = j % STAGES
-    b = j % 2
-    k = k_tiles.index(s)
-    i = gl.arange(0, C, gl.SliceLayout(0, chunk))[None, :]
-    c = gl.load(c_ptr + j * C + i, mask=i < left, other=0.0)
-    c_C = gl.load(c_ptr + j * C + left - 1)
-    S_in = S.to(dtype)
-    mbarrier.wait(full.index(s), (j // STAGES) & 1)
-    if not FULL:  # the tokens after ours may hold anything
-        rows: gl.constexpr = gl.BlockedLayout([1, 8], [32 * 8 // K, K // 8], [4, 1], [1, 0])
-        ours = gl.arange(0, C, gl.SliceLayout(1, rows))[:, None] < left
-        k.store(gl.where(ours, k.load(rows), 0.0))
-        fence_async_shared()
 
-    # eq-gdn-chunk-delta
-    zero = gl.zeros([BV, C], gl.float32, chunk)
-    read = matmul(gl.convert_layout(S_in, operand), k.permute((1, 0)), zero, False)
-    if OUTPUTS:
-        mbarrier.wait(read_out.index(b), ((j // 2) & 1) ^ 1)
-        hand_over(S_tiles.index(b), S_in, S_ready.index(b))
-    gamma = gl.exp2(c)
-    to_end = gl.exp2(c_C - c)
-    v = v_tiles.index(s).permute((1, 0)).load(chunk).to(gl.float32)
-    if not OUTPUTS:
-        v = gl.where(has_v, v, 0.0)
-    S = S * gl.exp2(c_C)
-    residual = v - gamma * warpgroup_mma_wait(0, deps=[read])
-    if not FULL:
-        residual = gl.where(i < left, residual, 0.0)
-    UT = UT_tiles.index(s).permute((1, 0))
-    delta = matmul(gl.convert_layout(residual.to(UT.dtype), operand), UT, zero, False)
-    delta = warpgroup_mma_wait(0, deps=[delta])
-    carried = to_end * delta
-    if not FULL:
-        delta = gl.where(i < left, delta, 0.0)
-        carried = gl.where(i < left, carried, 0.0)
-
-    # eq-gdn-chunk-state
-    S = matmul(gl.convert_layout(carried.to(dtype), operand_S), k, S, True)
-    if OUTPUTS:
-        hand_over(delta_tiles.index(b), delta.to(dtype), delta_ready.index(b))
-    S = warpgroup_mma_wait(0, deps=[S])
-    mbarrier.arrive(free.index(s), count=1)
+@gluon.jit
+def load_state(S_ptr, first_v, v_stride, k_stride, wanted, PARTS: gl.constexpr):
+    """`[64, K]` of a state from row `first_v` on, in parts of 64 columns; zeros if not `wanted`."""
+    v = first_v + gl.arange(0, BV, ROWS)[:, None]
+    S = ()
+    for p in gl.static_range(PARTS):
+        k = p * BK + gl.arange(0, BK, COLUMNS)[None, :]
+        part = gl.load(S_ptr + v * v_stride + k * k_stride, mask=wanted, other=0.0)
+        S = S + (part.to(gl.float32),)
     return S
 
 
 @gluon.jit
-def state_warps(
-    S, tokens, c_ptr, k_tiles, v_tiles, UT_tiles, S_tiles, delta_tiles,
-    full, free, S_ready, delta_ready, read_out, has_v, OUTPUTS: gl.constexpr,
-):  # fmt: skip
-    """The chain of states, which never leave the registers; returns the last, `(S,)`."""
-    for j in range(tokens // C):
-        S = next_state(
-            S, j, C, c_ptr, k_tiles, v_tiles, UT_tiles, S_tiles, delta_tiles,
-            full, free, S_ready, delta_ready, read_out, has_v, True, OUTPUTS,
-        )  # fmt: skip
-    if tokens % C > 0:
-        S = next_state(
-            S, tokens // C, tokens % C, c_ptr, k_tiles, v_tiles, UT_tiles, S_tiles, delta_tiles,
-            full, free, S_ready, delta_ready, read_out, has_v, False, OUTPUTS,
-        )  # fmt: skip
-    return (S,)
+def store_state(S, S_ptr, first_v, v_stride, k_stride, wanted, PARTS: gl.constexpr):
+    """The reverse of `load_state`."""
+    v = first_v + gl.arange(0, BV, ROWS)[:, None]
+    for p in gl.static_range(PARTS):
+        k = p * BK + gl.arange(0, BK, COLUMNS)[None, :]
+        gl.store(S_ptr + v * v_stride + k * k_stride, S[p], mask=wanted)
+
+
+@gluon.jit
+def read_state(S, s, k_tiles, PARTS: gl.constexpr):
+    """`S k^T`, started; and S as its operands."""
+    read = warpgroup_mma_init(gl.zeros([BV, C], gl.float32, TILE))
+    operands = ()
+    for p in gl.static_range(PARTS):
+        operand = gl.convert_layout(S[p].to(k_tiles.dtype), OPERAND)
+        read = matmul(operand, k_tiles.index(s * PARTS + p).permute((1, 0)), read, p > 0)
+        operands = operands + (operand,)
+    return read, operands
+
+
+@gluon.jit
+def solve(residual, UT, left, FULL: gl.constexpr):
+    """`residual UT^T`, started."""
+    if not FULL:
+        residual = gl.where(gl.arange(0, C, COLUMNS)[None, :] < left, residual, 0.0)
+    residual = gl.convert_layout(residual.to(UT.dtype), OPERAND)
+    zero = gl.zeros([BV, C], gl.float32, TILE)
+    return matmul(residual, UT.permute((1, 0)), zero, False)
+
+
+@gluon.jit
+def carry(S, delta, weights, s, k_tiles, PARTS: gl.constexpr):
+    """The next state, started part by part (eq-gdn-chunk-state)."""
+    operand = gl.convert_layout(delta.to(k_tiles.dtype), OPERAND)
+    whole = weights.index(WEIGHTS * s + WHOLE).slice(0, 1).load(ROWS)[:, None]
+    parts = ()
+    for p in gl.static_range(PARTS):
+        parts = parts + (matmul(operand, k_tiles.index(s * PARTS + p), S[p] * whole, True),)
+    return parts
+
+
+@gluon.jit
+def settled(S, PARTS: gl.constexpr):
+    """The parts of a state whose products were the last to be started."""
+    parts = ()
+    for p in gl.static_range(PARTS):
+        parts = parts + (warpgroup_mma_wait(PARTS - 1 - p, deps=[S[p]]),)
+    return parts
+
+
+@gluon.jit
+def next_state(S, j, has_v, k_tiles, v_tiles, UT_tiles, weights, full, free, BETA: gl.constexpr):
+    """The state after the whole chunk `j`, where nobody asks for outputs.
+
+    With `BETA` the matrix of the chunk lacks it. The values are zero unless `has_v`.
+    """
+    STAGES: gl.constexpr = UT_tiles.shape[0]
+    PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
+    s = j % STAGES
+    mbarrier.wait(full.index(s), (j // STAGES) & 1)
+    read, _ = read_state(S, s, k_tiles, PARTS)
+    gamma = weight(weights, s, FROM_START)
+    v = v_tiles.index(s).permute((1, 0)).load(TILE).to(gl.float32)
+    v = gl.where(has_v, v, 0.0)
+    residual = v - gamma * warpgroup_mma_wait(0, deps=[read])
+    if BETA:
+        residual *= weight(weights, s, STRENGTH)
+    delta = solve(residual, UT_tiles.index(s), C, True)
+    to_end = weight(weights, s, TO_END)
+    S = carry(S, to_end * warpgroup_mma_wait(0, deps=[delta]), weights, s, k_tiles, PARTS)
+    S = settled(S, PARTS)
+    mbarrier.arrive(free.index(s), count=1)
+    return S
 
 
 @gluon.jit
@@ -175,12 +208,12 @@ def signals(COUNT: gl.constexpr, arrivals: gl.constexpr):
     return bars
 
 
-def tiles_of(q, k, v, UT, o):
+def tiles_of(q, k, v, UT, o, key_columns=BK.value):
     """Descriptors by which the copy engine finds a chunk's tiles: `[tokens, heads x size]`."""
     tokens, K = v.shape[0] * v.shape[1], k.shape[3]
     return (
-        describe(q, tokens, q.shape[2] * K, K),
-        describe(k, tokens, k.shape[2] * K, K),
+        describe(q, tokens, q.shape[2] * K, key_columns),
+        describe(k, tokens, k.shape[2] * K, key_columns),
         describe(v, tokens, v.shape[2] * v.shape[3], BV.value),
         describe(UT, UT.shape[0] * UT.shape[1], C.value, C.value),
         describe(o, tokens, v.shape[2] * v.shape[3], BV.value),

@@ -9,8 +9,9 @@ import torch
 
 from .chunk_gradients_hopper import chunk_gradients_hopper_kernel
 from .chunk_scan_hopper import chunk_scan_hopper_kernel
+from .chunk_states_hopper import chunk_states_hopper_kernel
 from .forward import state_layout
-from .hopper import BV, C, describe, tiles_of
+from .hopper import BK, BV, C, describe, tiles_of
 from .launch import cdiv, launch, prepare_launch
 from .segments import join_segments_kernel, segment_maps_kernel
 from .state_gradients_hopper import state_gradients_hopper_kernel
@@ -40,7 +41,7 @@ def prepare_scan(plan, scale, v_first):
         )  # fmt: skip
         join = prepare_launch(
             join_segments_kernel, (N * HV, V // JOINED_ROWS),
-            {**shared, "ROWS": JOINED_ROWS, **flags}, plan.types, num_warps=4,
+            {**shared, "ROWS": JOINED_ROWS, **flags}, plan.types, num_warps=8,
         )  # fmt: skip
         flags["HAS_S"] = True
     start = prepare_launch(
@@ -71,7 +72,7 @@ def gradients(
     HV, V = v.shape[2:]
     N, packed = dS_first.shape[0], cu_seqlens is not None
     Z = dv  # what the first kernel writes there, the second makes dv of
-    q_tiles, k_tiles, v_tiles, T_tiles, Z_tiles = tiles_of(q, k, v, T_inv, Z)
+    q_tiles, k_tiles, v_tiles, T_tiles, Z_tiles = tiles_of(q, k, v, T_inv, Z, K)
     do_tiles = describe(do, B * T, HV * V, BV.value)
     S_tiles, dS_tiles = (describe(x, slots * HV * V, K, K) for x in (states, dstates))
     launch(
@@ -86,6 +87,20 @@ def gradients(
         (q_tiles, k_tiles, v_tiles, do_tiles, Z_tiles, T_tiles, S_tiles, dS_tiles, beta, c, Z,
          dq, dk, dg, dbeta, cu_seqlens, scale, N, slots, T, B * T, H, HV),
         {"K": K, "V": V, "HAS_G": dg is not None, "PACKED": packed}, known, num_warps=4,
+    )  # fmt: skip
+
+
+def chunk_states(k, v, beta, c, T_inv, S_first, strides, states, cu_seqlens, N, known):
+    """The states that the chunks receive, to `states`."""
+    T, H, K = k.shape[1:]
+    HV, V = v.shape[2:]
+    _, k_tiles, v_tiles, T_tiles, _ = tiles_of(k, k, v, T_inv, v)
+    S_tiles = describe(states, states.numel() // K, K, BK.value)
+    launch(
+        chunk_states_hopper_kernel, (N * HV * (V // BV.value),),
+        (k_tiles, v_tiles, T_tiles, S_tiles, beta, c, S_first, cu_seqlens, T, v.shape[0] * T, H, HV),
+        {"K": K, "V": V, **strides, "HAS_S": S_first is not None, "PACKED": cu_seqlens is not None},
+        known, num_warps=4, maxnreg=128,
     )  # fmt: skip
 
 

@@ -17,8 +17,34 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared
 
-from .hopper import BV, STAGES, C, load_warp, segment, signals, state_warps
+from .hopper import (
+    BK,
+    BV,
+    COLUMNS,
+    LINE,
+    ROWS,
+    STAGES,
+    WEIGHTS,
+    C,
+    load_state,
+    load_warp,
+    next_state,
+    segment,
+    signals,
+    store_state,
+)
 from .tokens import sequence_bounds
+
+
+@gluon.jit
+def map_warps(
+    S, tokens, has_v, wanted, maps_ptr, first_row, k_tiles, v_tiles, UT_tiles, weights, full, free,
+):  # fmt: skip
+    """64 rows of a map, G above F, from the first chunk to the last."""
+    PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
+    for j in range(tokens // C):
+        S = next_state(S, j, has_v, k_tiles, v_tiles, UT_tiles, weights, full, free, False)
+    store_state(S, maps_ptr, first_row, PARTS * BK, 1, wanted, PARTS)
 
 
 @gluon.jit(do_not_specialize=["N", "T", "total", "length", "H", "HV"])
@@ -42,39 +68,41 @@ def segment_maps_kernel(
     wanted = (token_0 + length < end) & (has_v | (index > 0))
     tokens = gl.where(wanted, length, 0)
 
-    rows: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, K, 16])
-    row = first_row + gl.arange(0, BV, gl.SliceLayout(1, rows))[:, None]
-    dim_k = gl.arange(0, K, gl.SliceLayout(0, rows))[None, :]
-    S = gl.where(row - V == dim_k, 1.0, 0.0)
-    if HAS_S:
-        S_at = (n * HV + hv).to(gl.int64) * (V * K) + row * S_v + dim_k * S_k
-        known = (row < V) & (dim_k < K) & (index == 0)
-        S += gl.load(S_first_ptr + S_at, mask=known, other=0.0).to(gl.float32)
+    PARTS: gl.constexpr = K // BK
+    S_from = S_first_ptr if HAS_S else maps_ptr
+    S_from += (n * HV + hv).to(gl.int64) * (V * K)
+    known = load_state(S_from, first_row, S_v, S_k, HAS_S & has_v & (index == 0), PARTS)
+    row = first_row - V + gl.arange(0, BV, ROWS)[:, None]
+    S = ()
+    for p in gl.static_range(PARTS):
+        dim_k = p * BK + gl.arange(0, BK, COLUMNS)[None, :]
+        one = gl.where(row == dim_k, 1.0, 0.0)
+        S = S + (one + known[p],)
 
-    k_tiles = gl.allocate_shared_memory(k.dtype, [STAGES, C, K], k.layout)
+    k_tiles = gl.allocate_shared_memory(k.dtype, [STAGES * PARTS, C, BK], k.layout)
     v_tiles = gl.allocate_shared_memory(k.dtype, [STAGES, C, BV], v.layout)
     UT_tiles = gl.allocate_shared_memory(UT.dtype, [STAGES, C, C], UT.layout)
-    full, free = signals(STAGES, 1), signals(STAGES, 1)
+    weights = gl.allocate_shared_memory(gl.float32, [WEIGHTS * STAGES, C], LINE)
+    full, free = signals(STAGES, 2), signals(STAGES, 1)
     fence_async_shared()
 
     c_ptr += hv.to(gl.int64) * total + token_0
     value_column = hv * V + gl.where(has_v, first_row, 0)
-    (S,) = gl.warp_specialize(
+    maps_ptr += (slot * HV + hv).to(gl.int64) * ((V + K) * K)
+    gl.warp_specialize(
         [
-            (state_warps, (
-                S, tokens, c_ptr, k_tiles, v_tiles, UT_tiles, k_tiles, k_tiles,
-                full, free, full, full, full, has_v, False,
+            (map_warps, (
+                S, tokens, has_v, wanted, maps_ptr, first_row,
+                k_tiles, v_tiles, UT_tiles, weights, full, free,
             )),
             (load_warp, (
-                k, k, v, UT, k_tiles, k_tiles, v_tiles, UT_tiles, full, free,
-                tokens // C, token_0, h * K, value_column, hv * total, False,
+                None, k, v, UT, c_ptr, None, 0, k_tiles, k_tiles, v_tiles, UT_tiles, weights,
+                full, free, tokens, token_0, h * K, value_column, hv * total,
             )),
         ],
         worker_num_warps=[1],
-        worker_num_regs=[24],
+        worker_num_regs=[40],
     )  # fmt: skip
-    map_at = ((slot * HV + hv).to(gl.int64) * (V + K) + row) * K + dim_k
-    gl.store(maps_ptr + map_at, S, mask=wanted)
 
 
 @triton.jit(do_not_specialize=["T", "length", "HV"])
@@ -105,13 +133,13 @@ def join_segments_kernel(
     if HAS_S:
         S_at = tl.program_id(0).to(tl.int64) * (V * K) + row * S_v + dim_k * S_k
         S = tl.load(S_first_ptr + S_at).to(tl.float32)
-    for s in range(segments):
-        at = ((slot + s) * HV + hv).to(tl.int64)
-        tl.store(starts_ptr + (at * V + row) * K + dim_k, S)
-        if s + 1 < segments:
-            G = tl.load(maps_ptr + (at * (V + K) + row) * K + dim_k)
-            if s == 0:
-                S = G
-            else:
-                F = tl.load(maps_ptr + (at * (V + K) + F_row) * K + dim_k)
-                S = tl.dot(S, F, acc=G, input_precision="tf32x3")  # eq-affine-compose
+    starts_ptr += ((slot * HV + hv).to(tl.int64) * V + row) * K + dim_k
+    maps_ptr += (slot * HV + hv).to(tl.int64) * ((V + K) * K) + dim_k
+    for s in tl.range(0, segments - 1, num_stages=2):
+        tl.store(starts_ptr, S)
+        starts_ptr += HV * V * K
+        G = tl.load(maps_ptr + row * K)
+        F = tl.load(maps_ptr + F_row * K, mask=s > 0, other=0.0)  # the first G ends where it should
+        maps_ptr += HV * ((V + K) * K)
+        S = tl.dot(S, F, acc=G, input_precision="tf32x3")  # eq-affine-compose
+    tl.store(starts_ptr, S)

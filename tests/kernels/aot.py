@@ -25,9 +25,10 @@ from gdn_ref.kernels.chunk_gradients_hopper import chunk_gradients_hopper_kernel
 from gdn_ref.kernels.chunk_scan import chunk_scan_kernel
 from gdn_ref.kernels.chunk_scan_hopper import chunk_scan_hopper_kernel
 from gdn_ref.kernels.chunk_states import chunk_states_kernel
+from gdn_ref.kernels.chunk_states_hopper import chunk_states_hopper_kernel
 from gdn_ref.kernels.decode import tile_rule as recurrent_tile_rule
 from gdn_ref.kernels.forward import dot_precision, tile_rule
-from gdn_ref.kernels.hopper import BV, C
+from gdn_ref.kernels.hopper import BK, BV, C
 from gdn_ref.kernels.on_hopper import JOINED_ROWS
 from gdn_ref.kernels.recurrent import recurrent_kernel
 from gdn_ref.kernels.segments import join_segments_kernel, segment_maps_kernel
@@ -157,14 +158,13 @@ def activation_configurations():
 
 def hopper_configurations():
     """The same for the kernels that only Hopper runs."""
-    c, bv = C.value, BV.value
     sizes = dict.fromkeys(["N", "T", "total", "length", "H", "HV"], "i32")
     for K in (64, 128):
         for dtype in (gl.float16, gl.bfloat16):
-            tokens = {"q": K, "k": K, "v": bv, "o": bv}
-            signature = {name: descriptor([c, size], dtype) for name, size in tokens.items()}
+            signature = dict.fromkeys("qkvo", descriptor([C.value, BK.value], dtype))
             signature |= {
-                "UT": descriptor([c, c], gl.float16), "c_ptr": "*fp32", "o_ptr": f"*{dtype.name}",
+                "UT": descriptor([C.value, C.value], gl.float16),
+                "c_ptr": "*fp32", "o_ptr": f"*{dtype.name}",
                 "S_first_ptr": "*fp32", "S_last_ptr": "*fp32", "cu_seqlens_ptr": "*i64",
                 "maps_ptr": "*fp32", "starts_ptr": "*fp32", "scale": "fp32", **sizes,
             }  # fmt: skip
@@ -177,7 +177,7 @@ def hopper_configurations():
             options = {"num_warps": 4, "maxnreg": 128}
             yield f"hopper maps {case}", segment_maps_kernel, signature, constants, options
         constants = {**constants, "ROWS": JOINED_ROWS}
-        yield f"joining K={K}", join_segments_kernel, signature, constants, {"num_warps": 4}
+        yield f"joining K={K}", join_segments_kernel, signature, constants, {"num_warps": 8}
 
 
 def hopper_backward_configurations():
@@ -196,6 +196,11 @@ def hopper_backward_configurations():
             signature |= dict.fromkeys(["N", "slots", "T", "total", "H", "HV"], "i32")
             case, options = f"K={K} V=128 {dtype.name}", {"num_warps": 4}
             sizes = {"K": K, "V": 128, "PACKED": True}
+            states = signature | dict.fromkeys(["k", "states"], descriptor([c, BK.value], dtype))
+            states |= {"S_first_ptr": "*fp32"}
+            flags = {**sizes, "S_v": K, "S_k": 1, "HAS_S": True}
+            name, limit = f"hopper-backward states {case}", {"maxnreg": 128}
+            yield name, chunk_states_hopper_kernel, states, flags, {**options, **limit}
             for kernel, what, flag in (
                 (
                     state_gradients_hopper_kernel,

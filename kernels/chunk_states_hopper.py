@@ -1,0 +1,102 @@
+"""Backward, kernel 1 for Hopper: the states that the chunks receive, computed again and kept.
+
+The equations are those of `chunk_states`; the chain is that of `hopper.next_state`, and each state
+leaves by the copy engine while the next one is computed.
+
+Reference: `gdn_ref.gated_delta_rule.chunk`.
+"""
+
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, tma
+
+from .hopper import (
+    BK,
+    BV,
+    LINE,
+    STAGES,
+    WEIGHTS,
+    C,
+    load_state,
+    load_warp,
+    next_state,
+    segment,
+    signals,
+)
+
+
+@gluon.jit
+def keep(S, states, row, S_tiles):
+    """Write a state to memory, by the copy engine."""
+    PARTS: gl.constexpr = S_tiles.shape[0]
+    tma.store_wait(0)
+    for p in gl.static_range(PARTS):
+        S_tiles.index(p).store(S[p].to(S_tiles.dtype))
+    fence_async_shared()
+    for p in gl.static_range(PARTS):
+        tma.async_copy_shared_to_global(states, [row, p * BK], S_tiles.index(p))
+
+
+@gluon.jit
+def state_warps(
+    S, chunks, states, row, step, S_tiles, k_tiles, v_tiles, T_tiles, weights, full, free,
+):  # fmt: skip
+    """The states that the chunks receive; what the last chunk makes of its own, nobody asks for."""
+    for j in range(chunks - 1):
+        keep(S, states, row + j * step, S_tiles)
+        S = next_state(S, j, True, k_tiles, v_tiles, T_tiles, weights, full, free, True)
+    if chunks > 0:
+        keep(S, states, row + (chunks - 1) * step, S_tiles)
+    tma.store_wait(0)
+
+
+@gluon.jit(do_not_specialize=["T", "total", "H", "HV"])
+def chunk_states_hopper_kernel(
+    # tensors, and tiles of them; states are [slots, HV, V, K]
+    k, v, T_inv, states, beta_ptr, c_ptr, S_first_ptr, cu_seqlens_ptr,
+    # sizes
+    T, total, H, HV, K: gl.constexpr, V: gl.constexpr,
+    # strides of a first state
+    S_v: gl.constexpr, S_k: gl.constexpr,
+    # flags
+    HAS_S: gl.constexpr, PACKED: gl.constexpr,
+):  # fmt: skip
+    slices: gl.constexpr = V // BV
+    n = gl.program_id(0) // slices // HV
+    hv = gl.program_id(0) // slices % HV
+    h = hv // (HV // H)
+    first_v = (gl.program_id(0) % slices) * BV
+    n, _, token_0, end = segment(cu_seqlens_ptr, n, 0, T, 0, PACKED, False)
+    chunks = (end - token_0 + C - 1) // C
+    slot = n * ((T + C - 1) // C)
+    if PACKED:
+        slot = token_0 // C + n
+
+    PARTS: gl.constexpr = K // BK
+    S_from = S_first_ptr if HAS_S else c_ptr
+    S_from += (n * HV + hv).to(gl.int64) * (V * K)
+    S = load_state(S_from, first_v, S_v, S_k, HAS_S, PARTS)
+    k_tiles = gl.allocate_shared_memory(k.dtype, [STAGES * PARTS, C, BK], k.layout)
+    v_tiles = gl.allocate_shared_memory(k.dtype, [STAGES, C, BV], v.layout)
+    T_tiles = gl.allocate_shared_memory(T_inv.dtype, [STAGES, C, C], T_inv.layout)
+    S_tiles = gl.allocate_shared_memory(k.dtype, [PARTS, BV, BK], states.layout)
+    weights = gl.allocate_shared_memory(gl.float32, [WEIGHTS * STAGES, C], LINE)
+    full, free = signals(STAGES, 2), signals(STAGES, 1)
+    fence_async_shared()
+
+    c_ptr += hv.to(gl.int64) * total + token_0
+    beta_ptr += token_0.to(gl.int64) * HV + hv
+    gl.warp_specialize(
+        [
+            (state_warps, (
+                S, chunks, states, (slot * HV + hv) * V + first_v, HV * V, S_tiles,
+                k_tiles, v_tiles, T_tiles, weights, full, free,
+            )),
+            (load_warp, (
+                None, k, v, T_inv, c_ptr, beta_ptr, HV, k_tiles, k_tiles, v_tiles, T_tiles,
+                weights, full, free, (chunks - 1) * C, token_0, h * K, hv * V + first_v, hv * total,
+            )),
+        ],
+        worker_num_warps=[1],
+        worker_num_regs=[40],
+    )  # fmt: skip
