@@ -5,6 +5,7 @@ Every gradient is compared in relative Frobenius norm with the one that autograd
 
 import math
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -479,6 +480,14 @@ def test_what_is_compiled_for_one_piece_fits_all_that_share_its_key(in_pieces, m
 )
 def test_the_length_of_a_piece(N, programs, size, room, length):
     assert kernels.piece_length(N, programs, size, room) == length
+
+
+def test_the_room_for_programs(monkeypatch):
+    properties = SimpleNamespace(multi_processor_count=132)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    assert kernels.programs_at_once(torch.device("cuda", 0), hopper=True) == 132
+    assert kernels.programs_at_once(torch.device("cuda", 0), hopper=False) == 264
+    assert kernels.programs_at_once(torch.device("cpu"), hopper=False) is None
 
 
 def test_pieces_take_no_more_waves_than_the_batch():
