@@ -126,6 +126,20 @@ class TestModel:
         assert handed == sum(ch16_model.memory(x).values())
         assert launches[-1][1] == ch16_model.plan(x)["programs"]
 
+    @pytest.mark.parametrize(
+        "name, room, sequences",
+        [
+            ("B4 T4096 H16/32 D128", None, 4),
+            ("B4 T4096 H16/32 D128", 132, 2),  # the chapter's table
+            ("B16 T2048 H8 D128", 132, 8),
+            ("B5 T8192 H8/32 D64", 70, 2),  # the last piece is smaller
+        ],
+    )
+    def test_what_is_alive_at_the_peak_is_what_the_package_allocates(self, name, room, sequences):
+        x = shape(name)
+        counted = stages.peak(len(x.lengths), x.lengths[0], x.H_k, x.H_v, x.d_k, room)
+        assert counted == sum(ch16_model.at_peak(x, sequences).values())
+
     def test_plans(self):
         x = shape(ch16_model.TRAINING)
         full, kept = ch16_model.plan(x), ch16_model.plan(x, keep=True)

@@ -49,6 +49,21 @@ def memory(x, chunk=64):
             "gradients of states": states}  # fmt: skip
 
 
+def at_peak(x, sequences, chunk=64):
+    """Bytes alive at the peak of both passes, by name; inputs and given gradients left out.
+
+    `sequences`: how many the backward pass takes at a time; all have one length.
+    """
+    N, state = len(x.lengths), 4 * len(x.lengths) * x.H_v * x.d_k * x.d_v
+    vectors = {"queries and keys": 4 * x.tokens * x.H_k * x.d_k,
+               "values": 2 * x.tokens * x.H_v * x.d_v}  # fmt: skip
+    alive = {"outputs": vectors["values"], "last states": state}
+    alive |= {f"gradients of {name}": size for name, size in vectors.items()}
+    alive |= {"gradients of decays and strengths": 8 * x.tokens * x.H_v}
+    alive |= {"gradients of first states": state}
+    return alive | {name: size * sequences // N for name, size in memory(x, chunk).items()}
+
+
 def plan(x, keep=False, segment=None, chunk=64):
     """Bytes kept between the passes, at work in the backward pass, and moved, of one plan.
 

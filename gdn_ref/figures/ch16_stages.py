@@ -5,13 +5,16 @@ chunks have `C` tokens; every output is NaN where a kernel does not write.
 """
 
 import math
+import weakref
+from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
 import torch
 import triton
 import triton.language as tl
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from ..kernels import backward
+from ..kernels import backward, forward, rule
 from ..kernels import launch as launches
 from ..kernels.chunk_gradients import chunk_gradients_kernel, crossings
 from ..kernels.chunk_states import chunk_states_kernel
@@ -85,7 +88,7 @@ def crossings_of(J, a, b, old):
 def launched(B, T, H, HV, D, dtype=torch.bfloat16, chunk_size=64):
     """Of each launch of a backward pass: kernel, programs, bytes of each tensor. Nothing runs.
 
-    Chunks are those of the kernels for Hopper, as asked for.
+    Chunks are those of the kernels for Hopper, as asked for; all sequences go at once.
     """
     found = []
 
@@ -98,28 +101,75 @@ def launched(B, T, H, HV, D, dtype=torch.bfloat16, chunk_size=64):
              if isinstance(x, torch.Tensor)},
         ))  # fmt: skip
 
+    with on_paper(note):
+        *tokens, S, do, dS = problem(B, T, H, HV, D, dtype)
+        backward.chunk_backward(*tokens, 1.0, S, None, chunk_size, do, dS)
+    return found
+
+
+def problem(B, T, H, HV, D, dtype):
+    """Tensors of a call and of its backward pass: q, k, v, g, beta, S, do, dS."""
+    q, k = (torch.empty(B, T, H, D, dtype=dtype) for _ in range(2))
+    v, do = (torch.empty(B, T, HV, D, dtype=dtype) for _ in range(2))
+    g, beta = (torch.empty(B, T, HV) for _ in range(2))
+    S, dS = (torch.empty(B, HV, D, D) for _ in range(2))
+    return q, k, v, g, beta, S, do, dS
+
+
+@contextmanager
+def on_paper(note, room=None):
+    """Inside, tensors have no data, launches are given to `note`, and tiles are Hopper's.
+
+    `room`: programs of a scan that run at a time; without it a batch is not cut into pieces.
+    """
     tiles = backward.gradient_tiles
 
     def as_on_hopper(K, dtype, chunk_size, hopper):
         return tiles(K, dtype, chunk_size, hopper=True)
 
-    with (
-        torch.device("meta"),
-        patch.object(backward, "launch", note),
-        patch.object(launches, "launch", note),
-        patch.object(backward, "gradient_tiles", as_on_hopper),
-        # tensors without data have no address
-        patch.object(launches, "alignment", lambda tensors: (True,) * len(tensors)),
-        patch.object(backward, "alignment", lambda tensors: (True,) * len(tensors)),
-    ):
-        q, k = (torch.empty(B, T, H, D, dtype=dtype) for _ in range(2))
-        v, do = (torch.empty(B, T, HV, D, dtype=dtype) for _ in range(2))
-        g, beta, S, dS = (
-            *(torch.empty(B, T, HV) for _ in range(2)),
-            *(torch.empty(B, HV, D, D) for _ in range(2)),
-        )
-        backward.chunk_backward(q, k, v, g, beta, 1.0, S, None, chunk_size, do, dS)
-    return found
+    with ExitStack() as stack:
+        stack.enter_context(torch.device("meta"))
+        for module in (backward, launches):
+            stack.enter_context(patch.object(module, "launch", note))
+        for module in (backward, forward, launches):  # tensors without data have no address
+            aligned = patch.object(module, "alignment", lambda tensors: (True,) * len(tensors))
+            stack.enter_context(aligned)
+        stack.enter_context(patch.object(backward, "gradient_tiles", as_on_hopper))
+        at_once = patch.object(backward, "programs_at_once", lambda device, hopper: room)
+        stack.enter_context(at_once)
+        yield
+
+
+class Alive(TorchDispatchMode):
+    """Counts the bytes of what is allocated inside and not yet freed; `peak` is the most."""
+
+    def __init__(self):
+        super().__init__()
+        self.sizes, self.peak = {}, 0
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        made = operation(*args, **(kwargs or {}))
+        if operation in (torch.ops.aten.empty.memory_format, torch.ops.aten.new_empty.default,
+                         torch.ops.aten.empty_like.default):  # fmt: skip
+            storage = made.untyped_storage()
+            self.sizes[storage._cdata] = storage.nbytes()
+            weakref.finalize(storage, self.sizes.pop, storage._cdata)
+            self.peak = max(self.peak, sum(self.sizes.values()))
+        return made
+
+
+def peak(B, T, H, HV, D, room=None):
+    """Bytes alive at most in both passes, inputs and given gradients left out. Nothing runs."""
+    with on_paper(lambda *_, **options: None, room):
+        q, k, v, g, beta, S, do, dS = problem(B, T, H, HV, D, torch.bfloat16)
+        tensors = (q, k, v, g, beta, None, None, S, None)
+        options = {"scale": 1.0, "v_first": False, "norm": False, "sigmoid": False}
+        call = rule.Rule(tensors, torch.bfloat16, 64, **options, negative=False)
+        with Alive() as alive:
+            results = call.forward(*tensors)  # alive while the backward pass is at work
+            call.backward(tensors, do, dS)
+            del results
+    return alive.peak
 
 
 def count(T=64, H=1, HV=2, K=16, V=16, chunk_size=16):

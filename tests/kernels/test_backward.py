@@ -4,6 +4,8 @@ Every gradient is compared in relative Frobenius norm with the one that autograd
 """
 
 import math
+from itertools import product
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,6 +15,7 @@ from torch.autograd import forward_ad
 from gdn_ref import backward, chunk_gated_delta_rule, fused_recurrent_gated_delta_rule, wy
 from gdn_ref.chunking import decay
 from gdn_ref.gated_delta_rule import chunk as chunk_forward
+from gdn_ref.kernels import backward as kernels
 from gdn_ref.kernels.chunk_gradients import chunk_gradients_kernel
 from gdn_ref.kernels.chunk_states import chunk_states_kernel
 from gdn_ref.kernels.state_gradients import state_gradients_kernel
@@ -369,6 +372,130 @@ def test_results_may_be_changed_in_place(state_v_first):
         sum(scaled(x, 2).sum() for x in results_).backward()
         found.append([x.grad for x in leaves.values()])
     torch.testing.assert_close(*found, rtol=0, atol=0)
+
+
+@pytest.fixture
+def in_pieces(monkeypatch):
+    """`in_pieces(room)`: from now on batches are cut as on a device of `room` programs at a time.
+
+    Returns a list to which each piece that is run adds its number of sequences.
+    """
+
+    def start(room):
+        found, run = [], kernels.piece_backward
+
+        def watched(q, *rest):
+            found.append(len(q))
+            run(q, *rest)
+
+        monkeypatch.setattr(kernels, "piece_backward", watched)
+        monkeypatch.setattr(kernels, "programs_at_once", lambda device, hopper: room)
+        monkeypatch.setattr(kernels, "LEAST_BYTES", 1)
+        return found
+
+    return start
+
+
+PIECES = {  # T, dtype, what is left out, other options
+    "short_last_chunk": (20, torch.float32, None, {}),
+    "whole_chunks": (32, torch.float32, None, {}),
+    "state_first_by_values": (20, torch.float32, None, {"state_v_first": True}),
+    "no_decay": (20, torch.float32, "g", {}),
+    "no_first_state": (20, torch.float32, "initial_state", {}),
+    "no_gradient_of_the_state": (20, torch.float32, None, {"flow": "o"}),
+    "float16": (20, torch.float16, None, {}),
+}
+
+
+@pytest.mark.parametrize("case", PIECES)
+def test_in_pieces_all_gradients_keep_their_bits(in_pieces, case):
+    T, dtype, missing, options = PIECES[case]
+    inputs = arguments(B=3, T=T, V=19)  # 4 programs a sequence, or 2 in 16 bits
+    if options.get("state_v_first"):
+        inputs["initial_state"] = inputs["initial_state"].mT
+    if missing:
+        inputs[missing] = None
+    exact = dtype == torch.float32
+    tolerance = GRADIENT_FLOAT32 if exact else GRADIENT_FLOAT16
+    whole = compare(inputs, tolerance, dtype, chunk_size=16, **options)
+    found = in_pieces(8 if exact else 4)
+    parts = compare(inputs, tolerance, dtype, chunk_size=16, **options)
+    assert found == [2, 1]
+    for name, x in whole.items():
+        assert torch.equal(parts[name], x), name
+
+
+@pytest.mark.parametrize("B, T", [(0, 5), (3, 0)])
+def test_pieces_without_sequences_or_tokens(in_pieces, B, T):
+    found = in_pieces(1)
+    inputs = {n: x[:B] if n == "initial_state" else x[:B, :T] for n, x in arguments(B=3).items()}
+    leaves, (o, S) = results(chunk_gated_delta_rule, inputs, backend="triton")
+    do, dS = gradients_given(o, S)
+    torch.autograd.backward([o, S], [do, dS])
+    assert sum(found) == B
+    if B:
+        assert torch.equal(leaves["initial_state"].grad, dS)
+
+
+def test_packed_sequences_stay_together(in_pieces):
+    found = in_pieces(1)
+    cu_seqlens = torch.tensor([0, 9, 17, 40])
+    compare(arguments(N=3), cu_seqlens=cu_seqlens, chunk_size=16)
+    assert found == [1]
+
+
+def test_what_is_compiled_for_one_piece_fits_all_that_share_its_key(in_pieces, monkeypatch):
+    # g and beta have 8 bytes here, so a piece of theirs is aligned where one of dg and dbeta is not
+    found, keys = in_pieces(1), {}
+
+    def watched(kernel, grid, arguments, constants, known, **options):
+        aligned = tuple(
+            x.data_ptr() % 16 == 0 for x in arguments if isinstance(x, torch.Tensor) and x.numel()
+        )
+        key = (kernel, known, *constants.values(), *options.values())
+        assert keys.setdefault(key, aligned) == aligned, kernel.fn.__name__
+
+    monkeypatch.setattr(kernels, "launch", watched)
+    q, k, v, do = torch.zeros(4, 3, 2, 1, 4)
+    g, beta = torch.zeros(2, 3, 2, 1, dtype=torch.float64)
+    kernels.chunk_backward(q, k, v, g, beta, 1.0, None, None, 16, do, None)
+    assert found == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "N, programs, size, room, length",
+    [
+        (4, 64, 2**27, 132, 2),  # the bars' two shapes, on an H100
+        (16, 16, 2**24, 132, 8),
+        (1, 64, 2**30, 132, 1),
+        (2, 64, 2**30, 132, 2),  # one wave as it is
+        (8, 96, 2**27, 132, 4),  # one sequence at a time would leave a quarter of the device idle
+        (4, 132, 2**27, 132, 1),
+        (3, 64, 2**27, 132, 2),
+        (20, 16, 2**27, 132, 7),  # 7, 7, 6 rather than 8, 8, 4
+        (8, 64, 2**25, 132, 4),  # short sequences: launches would show
+        (70_000, 1, 2**14, 132, 8305),
+        (5, 8, 0, 132, 5),  # no tokens
+    ],
+)
+def test_the_length_of_a_piece(N, programs, size, room, length):
+    assert kernels.piece_length(N, programs, size, room) == length
+
+
+def test_the_room_for_programs(monkeypatch):
+    properties = SimpleNamespace(multi_processor_count=132)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    assert kernels.programs_at_once(torch.device("cuda", 0), hopper=True) == 132
+    assert kernels.programs_at_once(torch.device("cuda", 0), hopper=False) == 264
+    assert kernels.programs_at_once(torch.device("cpu"), hopper=False) is None
+
+
+def test_pieces_take_no_more_waves_than_the_batch():
+    for N, programs, room in product(range(1, 25), (1, 3, 16, 50, 64, 96, 140, 300), (108, 132)):
+        n = kernels.piece_length(N, programs, 2**27, room)
+        waves = [math.ceil(len(piece) * programs / room) for piece in torch.arange(N).split(n)]
+        assert sum(waves) <= math.ceil(N * programs / room)
+        assert sum(map(len, torch.arange(N).split(n))) == N
 
 
 def one_sequence(T, C, HV=2, K=12, V=20, seed=0):

@@ -261,6 +261,103 @@ def test_gradients_that_lie_apart_in_memory(path):
     equal(gradients(inputs, apart), gradients(inputs, (do, dS)))
 
 
+@pytest.fixture
+def in_pieces(monkeypatch):
+    """`in_pieces(room)`: batches of any size are cut as on a device of `room` programs at a time.
+
+    Returns a list to which each piece that is run adds its number of sequences.
+    """
+
+    def start(room):
+        found, run = [], kernels.piece_backward
+
+        def watched(q, *rest):
+            found.append(len(q))
+            run(q, *rest)
+
+        monkeypatch.setattr(kernels, "piece_backward", watched)
+        monkeypatch.setattr(kernels, "programs_at_once", lambda device, hopper: room)
+        monkeypatch.setattr(kernels, "LEAST_BYTES", 1)
+        return found
+
+    return start
+
+
+@pytest.mark.parametrize("T", [192, 200])
+@pytest.mark.parametrize("v_first", [False, True])
+def test_in_pieces_all_gradients_keep_their_bits(path, in_pieces, v_first, T):
+    inputs = arguments(B=5, T=T, V=128)
+    if v_first:
+        inputs["initial_state"] = inputs["initial_state"].mT.contiguous()
+    given = gradients_given(inputs)
+    whole = gradients(inputs, given, state_v_first=v_first)
+    found = in_pieces(2 * 4 * 2)  # two sequences of four heads and two slices
+    equal(gradients(inputs, given, state_v_first=v_first), whole)
+    assert found == [2, 2, 1]
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_pieces_that_start_anywhere(in_pieces, dtype):
+    inputs = arguments(B=5, T=33, H=1, HV=1, K=19, V=5, dtype=dtype)
+    given = gradients_given(inputs)
+    whole = gradients(inputs, given)
+    found = in_pieces(1)
+    equal(gradients(inputs, given), whole)
+    assert found == [1] * 5
+
+
+def test_a_cuda_graph_replays_the_pieces(path, in_pieces):
+    inputs = arguments(B=3)
+    given = gradients_given(inputs)
+    whole = gradients(inputs, given)
+    in_pieces(4)
+    stream = torch.cuda.Stream()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        gradients(inputs, given)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        found = gradients(inputs, given)
+    for x in found.values():
+        x.zero_()
+    graph.replay()
+    torch.cuda.synchronize()
+    equal(found, whole)
+
+
+@pytest.mark.parametrize("B, T, H, HV, bar", [(4, 4096, 16, 32, 918e6), (16, 2048, 8, 8, 436e6)])
+def test_a_step_of_training_has_the_same_bits_again_and_little_memory(B, T, H, HV, bar):
+    """From an empty memory, the outputs' gradient alone; bars are flash-qla 0.1.3's."""
+    properties = torch.cuda.get_device_properties("cuda")
+    if (properties.major, properties.minor, properties.multi_processor_count) != (9, 0, 132):
+        pytest.skip("the bars are an H100's: capability 9.0, 132 multiprocessors")
+    generator = torch.Generator("cuda").manual_seed(0)
+
+    def normal(*size):
+        return torch.randn(*size, generator=generator, device="cuda")
+
+    q, k = (torch.nn.functional.normalize(normal(B, T, H, 128), dim=-1) for _ in range(2))
+    v, do = (normal(B, T, HV, 128).bfloat16() for _ in range(2))
+    g, beta = -0.1 * normal(B, T, HV).abs(), 2 * torch.sigmoid(normal(B, T, HV))
+    inputs = {"q": q.bfloat16(), "k": k.bfloat16(), "v": v, "g": g, "beta": beta}
+    del q, k
+    leaves = {name: x.requires_grad_() for name, x in inputs.items()}
+
+    def step():
+        o, _ = chunk_gated_delta_rule(**leaves, backend="triton")
+        return torch.autograd.grad(o, list(leaves.values()), do)
+
+    first = step()
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    second = step()
+    assert torch.cuda.max_memory_allocated() - before <= bar
+    for x, y in zip(first, second, strict=True):
+        assert torch.equal(x, y)
+
+
 @pytest.mark.parametrize("K", [100, 128])
 def test_a_cuda_graph_replays_both_passes(K):
     inputs = arguments(K=K)
