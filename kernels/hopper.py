@@ -210,30 +210,37 @@ def signals(COUNT: gl.constexpr, arrivals: gl.constexpr):
 
 def tiles_of(q, k, v, UT, o, key_columns=BK.value):
     """Descriptors by which the copy engine finds a chunk's tiles: `[tokens, heads x size]`."""
-    tokens, K = v.shape[0] * v.shape[1], k.shape[3]
+    B, T, H, K = k.shape
+    tokens, dim_v = B * T, v.shape[2] * v.shape[3]
     return (
-        describe(q, tokens, q.shape[2] * K, key_columns),
-        describe(k, tokens, k.shape[2] * K, key_columns),
-        describe(v, tokens, v.shape[2] * v.shape[3], BV.value),
+        describe(q, tokens, H * K, key_columns),
+        describe(k, tokens, H * K, key_columns),
+        describe(v, tokens, dim_v, BV.value),
         describe(UT, UT.shape[0] * UT.shape[1], C.value, C.value),
-        describe(o, tokens, v.shape[2] * v.shape[3], BV.value),
+        describe(o, tokens, dim_v, BV.value),
     )
 
 
 def describe(x, rows, columns, tile_columns):
     """`x` as a matrix, and its tiles of `C` rows."""
-    tiles = object.__new__(TensorDescriptor)
-    vars(tiles).update(checked(x.dtype, rows, columns, tile_columns), base=x)
-    return tiles
+    return tiling(x.dtype, rows, columns, tile_columns)(x)
 
 
 @lru_cache(maxsize=4096)
-def checked(dtype, rows, columns, tile_columns):
-    """The fields of a descriptor, which Triton checks for 3 us whenever it makes one."""
+def tiling(dtype, rows, columns, tile_columns):
+    """`describe` for matrices that look alike: Triton checks each descriptor it makes for 3 us."""
     block = [C.value, tile_columns]
     base = torch.empty(0, dtype=dtype)
-    tiles = TensorDescriptor(base, [rows, columns], [columns, 1], block, tile_layout(tile_columns))
-    return vars(tiles)
+    checked = vars(
+        TensorDescriptor(base, [rows, columns], [columns, 1], block, tile_layout(tile_columns))
+    )
+
+    def tiles(x):
+        descriptor = object.__new__(TensorDescriptor)
+        vars(descriptor).update(checked, base=x)
+        return descriptor
+
+    return tiles
 
 
 @cache

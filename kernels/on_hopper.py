@@ -11,7 +11,7 @@ from .chunk_gradients_hopper import chunk_gradients_hopper_kernel
 from .chunk_scan_hopper import chunk_scan_hopper_kernel
 from .chunk_states_hopper import chunk_states_hopper_kernel
 from .forward import state_layout
-from .hopper import BK, BV, C, describe, tiles_of
+from .hopper import BK, BV, C, describe, tiles_of, tiling
 from .launch import cdiv, launch, prepare_launch
 from .segments import join_segments_kernel, segment_maps_kernel
 from .state_gradients_hopper import state_gradients_hopper_kernel
@@ -50,8 +50,12 @@ def prepare_scan(plan, scale, v_first):
         plan.types, num_warps=4, launch_pdl=not segmented,
     )  # fmt: skip
 
+    columns = (plan.H * K, plan.H * K, HV * V, HV * V)
+    tilings = [tiling(plan.dtype, plan.total, n, BV.value) for n in columns]
+    tilings.insert(3, tiling(torch.float16, HV * plan.total, C.value, C.value))
+
     def run(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens):
-        tiles = tiles_of(q, k, v, UT, o)
+        tiles = [tiled(x) for tiled, x in zip(tilings, (q, k, v, UT, o), strict=True)]
         states = S
         if segmented:
             maps = v.new_empty((slots, HV, V + K, K), dtype=torch.float32)
@@ -98,7 +102,7 @@ def chunk_states(k, v, beta, c, T_inv, S_first, strides, states, cu_seqlens, N, 
     S_tiles = describe(states, states.numel() // K, K, BK.value)
     launch(
         chunk_states_hopper_kernel, (N * HV * (V // BV.value),),
-        (k_tiles, v_tiles, T_tiles, S_tiles, beta, c, S_first, cu_seqlens, T, v.shape[0] * T, H, HV),
+        (k_tiles, v_tiles, T_tiles, S_tiles, beta, c, S_first, cu_seqlens, T, len(v) * T, H, HV),
         {"K": K, "V": V, **strides, "HAS_S": S_first is not None, "PACKED": cu_seqlens is not None},
         known, num_warps=4, maxnreg=128,
     )  # fmt: skip

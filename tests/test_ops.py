@@ -11,7 +11,7 @@ import pytest
 import torch
 from tolerances import FORMS, assert_close
 
-from gdn_ref import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule
+from gdn_ref import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule, prepared
 
 OPS = [chunk_gated_delta_rule, fused_recurrent_gated_delta_rule]
 BOTH = pytest.mark.parametrize("op", OPS, ids=["chunk", "recurrent"])
@@ -606,12 +606,12 @@ def test_triton_without_tokens(interpreter):
 @pytest.mark.gpu
 @BOTH
 def test_auto_on_a_gpu_is_triton(op, monkeypatch):
-    from gdn_ref.kernels import decode, forward
+    from gdn_ref.kernels import rule
 
     calls = []
-    home, name = (forward, "chunk") if op is chunk_gated_delta_rule else (decode, "recurrent")
-    kernel = getattr(home, f"{name}_forward")
-    monkeypatch.setattr(home, f"{name}_forward", lambda *a: calls.append(a) or kernel(*a))
+    prepare = rule.prepare
+    monkeypatch.setattr(rule, "prepare", lambda *a: calls.append(a) or prepare(*a))
+    monkeypatch.setattr(prepared, "_remembered", {})
     x = {name: a.cuda() for name, a in inputs(T=70, dtype=torch.float32).items()}
     o, S = op(**x, output_final_state=True)
     assert len(calls) == 1

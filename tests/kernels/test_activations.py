@@ -43,7 +43,7 @@ def compare(x, dtype=torch.float32, norm=True, sigmoid=True, negative=False):
     found = rule.forward(*x)
     for a, b in zip(found, right, strict=True):
         if b is not None:
-            assert_close(a.double(), b.detach(), TOLERANCE[a.dtype])
+            assert_close(a.double().cpu(), b.detach().cpu(), TOLERANCE[a.dtype])
     assert found[0].dtype == found[1].dtype == dtype
 
     generator = torch.Generator().manual_seed(1)
@@ -57,7 +57,7 @@ def compare(x, dtype=torch.float32, norm=True, sigmoid=True, negative=False):
         if t is None:
             assert dx is None, name
         else:
-            assert_close(dx.double(), leaf.grad, 2 * TOLERANCE[t.dtype])
+            assert_close(dx.double().cpu(), leaf.grad.cpu(), 2 * TOLERANCE[t.dtype])
     return found, gradients
 
 
