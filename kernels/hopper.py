@@ -77,13 +77,10 @@ def load_warp(
     STAGES: gl.constexpr = UT_tiles.shape[0]
     PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
     TILES: gl.constexpr = (1 if q is None else 2) * PARTS + 2
-    i = gl.arange(0, C, gl.BlockedLayout([2], [32], [1], [0]))
     for j in range((tokens + C - 1) // C):
         s = j % STAGES
         token = begin + j * C
-        left = gl.minimum(tokens - j * C, C)
-        c = gl.load(c_ptr + j * C + i, mask=i < left, other=0.0)
-        c_C = gl.load(c_ptr + j * C + left - 1)
+        numbers = load_numbers(c_ptr, beta_ptr, beta_stride, j * C, tokens)
         mbarrier.wait(free.index(s), ((j // STAGES) & 1) ^ 1)
         mbarrier.expect(full.index(s), TILES * 2 * C * BK)
         for p in gl.static_range(PARTS):
@@ -95,14 +92,32 @@ def load_warp(
             for p in gl.static_range(PARTS):
                 q_tile, column = q_tiles.index(s * PARTS + p), key_column + p * BK
                 tma.async_copy_global_to_shared(q, [token, column], full.index(s), q_tile)
-        weights.index(WEIGHTS * s + LOG).store(c)
-        weights.index(WEIGHTS * s + FROM_START).store(gl.exp2(c))
-        weights.index(WEIGHTS * s + TO_END).store(gl.exp2(c_C - c))
-        weights.index(WEIGHTS * s + WHOLE).store(gl.zeros_like(c) + gl.exp2(c_C))
-        if beta_ptr is not None:
-            beta = gl.load(beta_ptr + (j * C + i) * beta_stride, mask=i < left, other=0.0)
-            weights.index(WEIGHTS * s + STRENGTH).store(beta.to(gl.float32))
+        weigh(weights, s, numbers)
         mbarrier.arrive(full.index(s), count=1)
+
+
+@gluon.jit
+def load_numbers(c_ptr, beta_ptr, beta_stride, first, tokens):
+    """Cumulative log-decays of the chunk at `first`, the last of them, and beta if it is given."""
+    left = gl.minimum(tokens - first, C)
+    i = gl.arange(0, C, gl.BlockedLayout([2], [32], [1], [0]))
+    c = gl.load(c_ptr + first + i, mask=i < left, other=0.0)
+    c_C = gl.load(c_ptr + first + left - 1)
+    beta = gl.zeros_like(c)
+    if beta_ptr is not None:
+        beta = gl.load(beta_ptr + (first + i) * beta_stride, mask=i < left, other=0.0)
+    return c, c_C, beta.to(gl.float32)
+
+
+@gluon.jit
+def weigh(weights, s, numbers):
+    """The weights of a chunk's tokens, to shared memory, once for all threads."""
+    c, c_C, beta = numbers
+    weights.index(WEIGHTS * s + LOG).store(c)
+    weights.index(WEIGHTS * s + FROM_START).store(gl.exp2(c))
+    weights.index(WEIGHTS * s + TO_END).store(gl.exp2(c_C - c))
+    weights.index(WEIGHTS * s + WHOLE).store(gl.zeros_like(c) + gl.exp2(c_C))
+    weights.index(WEIGHTS * s + STRENGTH).store(beta)
 
 
 @gluon.jit

@@ -21,30 +21,52 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 
-from .hopper import BV, STAGES, C, matmul, segment, signals
+from .hopper import (
+    BV,
+    FROM_START,
+    LINE,
+    LOG,
+    STAGES,
+    STRENGTH,
+    TO_END,
+    WEIGHTS,
+    WHOLE,
+    C,
+    load_numbers,
+    matmul,
+    segment,
+    signals,
+    weigh,
+    weight,
+)
 
 
 @gluon.jit
 def load_warp(
-    q, k, do, T, q_tiles, k_tiles, do_tiles, T_tiles, full, free,
-    chunks, begin, key_column, value_column, T_row,
+    q, k, do, T, c_ptr, beta_ptr, beta_stride, q_tiles, k_tiles, do_tiles, T_tiles, weights,
+    full, free, tokens, begin, key_column, value_column, T_row,
 ):  # fmt: skip
-    """Tiles of one chunk after the other, from the last on, as soon as there is room for them."""
+    """As `hopper.load_warp`, from the last chunk on."""
     BYTES: gl.constexpr = 2 * C * (2 * k.block_shape[1] + BV + C)
+    chunks = (tokens + C - 1) // C
     for j in range(chunks):
         s = j % STAGES
-        token = begin + (chunks - 1 - j) * C
+        first = (chunks - 1 - j) * C
+        token = begin + first
+        numbers = load_numbers(c_ptr, beta_ptr, beta_stride, first, tokens)
         mbarrier.wait(free.index(s), ((j // STAGES) & 1) ^ 1)
         mbarrier.expect(full.index(s), BYTES)
         tma.async_copy_global_to_shared(q, [token, key_column], full.index(s), q_tiles.index(s))
         tma.async_copy_global_to_shared(k, [token, key_column], full.index(s), k_tiles.index(s))
         tma.async_copy_global_to_shared(do, [token, value_column], full.index(s), do_tiles.index(s))
         tma.async_copy_global_to_shared(T, [T_row + token, 0], full.index(s), T_tiles.index(s))
+        weigh(weights, s, numbers)
+        mbarrier.arrive(full.index(s), count=1)
 
 
 @gluon.jit
 def helper_warps(
-    tokens, scale, c_ptr, q_tiles, k_tiles, do_tiles, T_tiles,
+    tokens, scale, weights, q_tiles, k_tiles, do_tiles, T_tiles,
     scores_tiles, decayed_tiles, inverse_tiles, full, ready, used,
 ):  # fmt: skip
     """For chunk after chunk: scores, decayed dO, the inverse; a short chunk's tiles filled up."""
@@ -64,9 +86,6 @@ def helper_warps(
         b = j % 2
         first = (chunks - 1 - j) * C
         left = tokens - first
-        c_r = gl.load(c_ptr + first + r, mask=r < left, other=float("-inf"))  # sees nothing
-        c_i = gl.load(c_ptr + first + i, mask=i < left, other=0.0)
-        gamma = scale * gl.exp2(gl.load(c_ptr + first + row, mask=row < left, other=0.0))
         mbarrier.wait(full.index(s), (j // STAGES) & 1)
         mbarrier.wait(used.index(b), ((j // 2) & 1) ^ 1)
         if left < C:  # the tokens after ours may hold anything
@@ -77,6 +96,10 @@ def helper_warps(
             do_tiles.index(s).store(do_short)
             fence_async_shared()
         scores = matmul(q_tiles.index(s), k_tiles.index(s).permute((1, 0)), zero, False)
+        c_r = weights.index(WEIGHTS * s + LOG).load(gl.SliceLayout(1, chunk))[:, None]
+        c_r = gl.where(r < left, c_r, float("-inf"))  # sees nothing
+        c_i = weights.index(WEIGHTS * s + LOG).load(gl.SliceLayout(0, chunk))[None, :]
+        gamma = scale * weights.index(WEIGHTS * s + FROM_START).load(gl.SliceLayout(1, lines))
         T_inv = T_tiles.index(s).load(lines)
         T_inv = gl.where((row[:, None] < left) & (column < left), T_inv, 0.0)
         inverse_tiles.index(b).store(T_inv.to(dtype))
@@ -91,7 +114,7 @@ def helper_warps(
 
 @gluon.jit
 def chain_warps(
-    dS, tokens, c_ptr, beta_ptr, beta_stride, dS_out, dS_row, dS_step, Z_out, token_0,
+    dS, tokens, weights, dS_out, dS_row, dS_step, Z_out, token_0,
     value_column, Z_ptr, Z_stride, q_tiles, k_tiles, do_tiles,
     scores_tiles, decayed_tiles, inverse_tiles, dS_tile, Z_tile, free, ready, used,
 ):  # fmt: skip
@@ -109,9 +132,6 @@ def chain_warps(
         b = j % 2
         first = (chunks - 1 - j) * C
         left = gl.minimum(tokens - first, C)
-        c = gl.load(c_ptr + first + i, mask=i < left, other=0.0)
-        c_C = gl.load(c_ptr + first + left - 1)
-        beta = gl.load(beta_ptr + (first + i) * beta_stride, mask=i < left, other=0.0)
         dS_in = dS.to(dtype)
         mbarrier.wait(ready.index(b), (j // 2) & 1)
 
@@ -123,9 +143,10 @@ def chain_warps(
         dS_tile.store(dS_in)
         fence_async_shared()
         tma.async_copy_shared_to_global(dS_out, [dS_row - j * dS_step, 0], dS_tile)
-        to_end = gl.exp2(c_C - c)
-        reads = -gl.exp2(c) * beta.to(gl.float32)
-        dS = dS * gl.exp2(c_C)
+        to_end = weight(weights, s, TO_END)
+        reads = -weight(weights, s, FROM_START) * weight(weights, s, STRENGTH)
+        whole = weights.index(WEIGHTS * s + WHOLE).slice(0, 1)
+        dS = dS * whole.load(gl.SliceLayout(1, dS.type.layout))[:, None]
         read, seen = warpgroup_mma_wait(0, deps=[read, seen])
         dE = gl.convert_layout((to_end * read + seen).to(dtype), operand)
         Z = matmul(dE, inverse_tiles.index(b), zero, False)
@@ -192,7 +213,8 @@ def state_gradients_hopper_kernel(
     inverse_tiles = gl.allocate_shared_memory(dtype, [2, C, C], T_inv.layout)
     dS_tile = gl.allocate_shared_memory(dtype, [BV, K], dstates.layout)
     Z_tile = gl.allocate_shared_memory(dtype, [C, BV], Z.layout)
-    full, free = signals(STAGES, 1), signals(STAGES, 1)
+    weights = gl.allocate_shared_memory(gl.float32, [STAGES * WEIGHTS, C], LINE)
+    full, free = signals(STAGES, 2), signals(STAGES, 1)
     ready, used = signals(2, 1), signals(2, 1)
     fence_async_shared()
 
@@ -203,20 +225,20 @@ def state_gradients_hopper_kernel(
     (dS,) = gl.warp_specialize(
         [
             (chain_warps, (
-                dS, tokens, c_ptr, beta_ptr, HV, dstates, last_row, HV * V, Z, token_0,
+                dS, tokens, weights, dstates, last_row, HV * V, Z, token_0,
                 value_column, Z_ptr, HV * V, q_tiles, k_tiles, do_tiles,
                 scores_tiles, decayed_tiles, inverse_tiles, dS_tile, Z_tile, free, ready, used,
             )),
             (helper_warps, (
-                tokens, scale, c_ptr, q_tiles, k_tiles, do_tiles, T_tiles,
+                tokens, scale, weights, q_tiles, k_tiles, do_tiles, T_tiles,
                 scores_tiles, decayed_tiles, inverse_tiles, full, ready, used,
             )),
             (load_warp, (
-                q, k, do, T_inv, q_tiles, k_tiles, do_tiles, T_tiles, full, free,
-                chunks, token_0, h * K, value_column, hv * total,
+                q, k, do, T_inv, c_ptr, beta_ptr, HV, q_tiles, k_tiles, do_tiles, T_tiles, weights,
+                full, free, tokens, token_0, h * K, value_column, hv * total,
             )),
         ],
         worker_num_warps=[4, 1],
-        worker_num_regs=[168, 24],
+        worker_num_regs=[168, 40],
     )  # fmt: skip
     gl.store(dS_first_ptr + dS_at, dS)

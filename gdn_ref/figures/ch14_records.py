@@ -24,10 +24,10 @@ def chain_of_states(T=32768, d=128):
     ax.loglog(heads, cut, "-", color=COLOUR["state"], base=2, lw=1, marker="|")
     ax.text(2, 800, "chain", color=COLOUR["state"])
     ax.text(2, 150, "chain, in segments", color=COLOUR["state"])
-    marks = {"three groups of warps": ("o", "none"), "segments": ("s", COLOUR["ink"])}
-    for step, (mark, fill) in marks.items():
+    marks = {"call, not cut": ("o", "none"), "call": ("s", COLOUR["ink"])}
+    for part, (mark, fill) in marks.items():
         for name in ("B1 T32768 H2/8 D128", "B1 T32768 H16/32 D128"):
-            us = dict((found, us) for found, _, us in steps("call", name))[step]
+            us = steps(part, name)[-1][2]
             ax.plot(shape(name).H_v, us, mark, color=COLOUR["ink"], mfc=fill, ms=7)
     ax.text(7, 1000, "recorded", ha="right", fontsize=9)
     ax.text(7, 290, "recorded, in segments", ha="right", va="center", fontsize=9)
@@ -85,7 +85,7 @@ def host_and_device():
         axis.set_ticks(ticks, [f"{tick}" for tick in ticks])
     ax.minorticks_off()
     ax.set(xlabel="on the GPU, microseconds", ylabel="from Python, microseconds")
-    ax.set(xlim=(10, 600), ylim=(10, 1000))
+    ax.set(xlim=(9, 600), ylim=(9, 2000))
     return fig
 
 

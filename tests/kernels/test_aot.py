@@ -14,10 +14,11 @@ pytestmark = pytest.mark.interpreter
 SHARED_BYTES = {80: 166912, 90: 232448, 100: 232448}  # the most one block may have
 TENSOR_MEMORY_COLUMNS = 512
 # float32 operands take three tf32 products each, and spill; the 16-bit kernels hardly do, and
-# the scan made for Hopper not at all; the gradients of one chunk are more than registers hold
+# the scan made for Hopper a few numbers, most of them in its short last chunk; the gradients of one
+# chunk are more than registers hold
 SPILLED_BYTES = {80: 700, 90: 400, 100: 400}
 SPILLED_BYTES_OF = {
-    "hopper": 0,
+    "hopper": 64,
     "recurrent": 64,
     "activations": 0,
     "backward": 1600,
@@ -40,7 +41,7 @@ def report(request):
 
 def test_every_kernel_fits_its_architecture(report):
     capability, kernels = report
-    assert len(kernels) == (82 if capability == 90 else 56)
+    assert len(kernels) == (86 if capability == 90 else 56)
     for name, used in kernels.items():
         assert used["shared_bytes"] <= SHARED_BYTES[capability], name
         assert used["tensor_memory_columns"] <= TENSOR_MEMORY_COLUMNS, name
