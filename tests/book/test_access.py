@@ -100,8 +100,8 @@ PALE = [
     '<div class="box"><p style="color: #222">a colour that is well elsewhere</p></div>',
     '<p>in the middle of <b style="opacity: .3">a paragraph</b></p>',
     '<div style="background: #555"><p>on the ground <i>of what holds it</i></p></div>',
-    '<p style="color: #888; font-size: 30px">large</p><p style="color: #888">small</p>',
-    '<p style="color: #bbb">a</p><p style="color: #bbb">b</p><p style="color: #bbb">words</p>',
+    '<p style="color: #888; font-size: 30px">large</p>' * 4 + '<p style="color: #888">small</p>',
+    '<p style="color: #bbb">a</p>' * 4 + '<p style="color: #bbb">words</p>',
     '<label>a field <input style="color: #ccc; background: #fff" value="pale"></label>',
 ]
 
@@ -112,7 +112,7 @@ class TestContrast:
 
     pytestmark = in_browser
 
-    @pytest.mark.parametrize("one", PALE)
+    @pytest.mark.parametrize("one", PALE, ids=range(len(PALE)))
     def test_of_one_text_among_many(self, browser, one):
         with Visit(browser, "about:") as visit:
             many = "<p>words and <b>more</b> words</p>" * 50
