@@ -35,7 +35,7 @@ proofs: env ## every machine check of the equations, its mutants included
 	$(BIN)/python -m gdn_ref.proofs --json _build/proofs.json
 
 test: env ## the tests that need no GPU, in up to four processes
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup -m "not gpu"
+	$(BIN)/pytest -n auto --maxprocesses 4 -m "not gpu"
 
 lab: env ## the chapters as notebooks, in JupyterLab
 	$(BIN)/jupyter lab chapters

@@ -17,24 +17,23 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    # The address bar of each window is two more pages with scripts, half a second of CPU. The list
+    # replaces Playwright's own, of which the second half, what asks other hosts, is kept.
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,"
+    "AimEnabled,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,PreconnectToSearch",
 ]
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 900}
+PAPER = {"width": 635, "height": 900}  # the text on A4, 168 mm wide
 
 needs_site = pytest.mark.skipif(not SITE.is_dir(), reason="no built book: run `make book` first")
 
 
-def in_browser_of(group):
-    """Marks of tests that drive a browser; those of one group follow each other in one process."""
-    return [
-        pytest.mark.browser,
-        pytest.mark.xdist_group(group),
-        pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH"),
-        needs_site,
-    ]
-
-
-in_browser = in_browser_of("browser")
+in_browser = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH"),
+    needs_site,
+]
 
 
 def pages():
@@ -70,7 +69,7 @@ class Visit:
         self.context = browser.new_context(**{"viewport": DESK, **context})
         self.page = self.context.new_page()
         self.page.set_default_timeout(15_000)
-        self.root, self.trouble = root, []
+        self.root, self.asked, self.trouble = root, [], []
         self.page.on("request", self.on_request)
         self.page.on("requestfailed", lambda r: self.trouble.append(f"failed: {r.url}"))
         self.page.on("response", self.on_response)
@@ -78,6 +77,7 @@ class Visit:
         self.page.on("pageerror", lambda error: self.trouble.append(f"exception: {error}"))
 
     def on_request(self, request):
+        self.asked.append(request.url)
         if not request.url.startswith((self.root, "data:", "blob:")):
             self.trouble.append(f"asks elsewhere: {request.url}")
 
@@ -91,12 +91,53 @@ class Visit:
 
     def open(self, path):
         self.page.goto(self.root + path, wait_until="load")
+        self.typeset()
+        return self.page
+
+    def typeset(self):
+        """Every formula, those out of view and in closed folds, too."""
         if self.page.evaluate("!!document.querySelector('.math, .amsmath')"):
             self.page.wait_for_function("!!window.MathJax?.startup?.document?.lazyTypesetAll")
             self.page.evaluate(
                 "MathJax.startup.promise.then(() => MathJax.startup.document.lazyTypesetAll())"
             )
-        return self.page
+
+    def unfold(self):
+        """Open every fold of the typeset page; what is then wider than its place scrolls in it."""
+        self.typeset()
+        self.page.evaluate(
+            "document.querySelectorAll('details').forEach((d) => { d.open = true; })"
+        )
+        self.page.wait_for_timeout(300)  # scroll.js takes half of that
+
+    def mode(self, mode):
+        """The reader's system goes light or dark, and the page with it."""
+        self.page.emulate_media(color_scheme=mode)
+        self.wears(mode)
+
+    def wears(self, mode):
+        """Wait for the mode, and for colours that pass into each other."""
+        self.page.wait_for_function(f"document.documentElement.dataset.theme === '{mode}'")
+        self.page.evaluate("""() => Promise.allSettled(document.getAnimations()
+            .filter((one) => one instanceof CSSTransition).map((one) => one.finished))""")
+
+    @contextmanager
+    def on_paper(self):
+        """The page while a reader who sees it in the dark prints it; then as on the screen."""
+        self.typeset()
+        self.mode("dark")
+        size = self.page.viewport_size
+        self.page.set_viewport_size(PAPER)
+        self.page.emulate_media(media="print")
+        self.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        self.wears("light")
+        try:
+            yield self.page
+        finally:
+            self.page.emulate_media(media="screen")
+            self.page.set_viewport_size(size)
+            self.page.evaluate("dispatchEvent(new Event('afterprint'))")
+        self.wears("dark")
 
     def __enter__(self):
         return self

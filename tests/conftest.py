@@ -11,6 +11,7 @@ fails the session if no test with the marker ran.
 import os
 
 import pytest
+from processes import LONGEST, scheduler
 
 REQUIRED = [name for name in os.environ.get("GDN_REQUIRE", "").split(",") if name]
 RAN = set()  # the markers of the tests that ran, gathered from every worker
@@ -27,7 +28,13 @@ def pytest_configure(config):
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return scheduler(config, log)
+
+
 def pytest_collection_modifyitems(config, items):
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
     for item in items:
         if item.get_closest_marker("gpu") and not (on_device(config) and cuda()):
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device and `make test-gpu`"))

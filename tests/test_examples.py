@@ -13,8 +13,6 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 MOST_LINES = 120
 
-pytestmark = pytest.mark.xdist_group("examples")
-
 
 @pytest.fixture(autouse=True)
 def beside_the_examples(monkeypatch):

@@ -16,8 +16,6 @@ ROOT = Path(__file__).parents[1]
 HEAVY = ("torch", "triton", "sympy", "matplotlib", "ipywidgets")
 IMPORT_SECONDS = 0.3
 
-pytestmark = pytest.mark.xdist_group("package")  # one process builds the wheels, once
-
 
 def python(code, cwd, **environment):
     """Run code in a fresh Python; returns what it prints."""

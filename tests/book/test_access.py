@@ -1,94 +1,20 @@
-"""The built book for every reader: WCAG AA by axe-core, keyboard and motion, colours told apart.
+"""The colours of the book: read as text, told apart by every eye; and that a low contrast is seen.
 
-axe-core 4.12 (Deque Systems, MPL 2.0) comes in the wheel of axe-playwright-python (MIT).
+What axe-core finds on the pages is in test_every_page.py.
 """
 
 import itertools
 import re
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
-from built_book import PHONE, Visit, in_browser_of, pages, pages_with
+from built_book import Visit, in_browser
+from wcag import COLOURS, needs_axe, violations
 
 from gdn_ref.figures.style import COLOUR
 
-in_browser = in_browser_of("access")
-
 ROOT = Path(__file__).parents[2]
-AXE = find_spec("axe_playwright_python")
-needs_axe = pytest.mark.skipif(AXE is None, reason="axe-playwright-python is not installed")
-VIOLATIONS = """(which) => axe.run(document, {...which, resultTypes: ['violations']})
-    .then(({violations}) => violations.flatMap(({id, nodes}) =>
-        nodes.map(({html}) => `${id}: ${html.slice(0, 160)}`)))"""
-# Contrast takes most of the time. A mode changes colours and nothing else, a phone all but them.
-OF_COLOURS = ("color-contrast", "link-in-text-block")
-SHOW_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
-
-
-@needs_axe
-@pytest.mark.parametrize("path", pages())
-class TestEveryPage:
-    pytestmark = in_browser
-
-    def test_has_no_violation_of_wcag_aa(self, browser, server, path):
-        self.check(browser, server, path, {}, color_scheme="light")
-
-    def test_has_none_of_colours_in_the_dark(self, browser, server, path):
-        self.check(browser, server, path, {"runOnly": list(OF_COLOURS)}, color_scheme="dark")
-
-    def test_has_none_on_a_phone(self, browser, server, path):
-        others = {"rules": {rule: {"enabled": False} for rule in OF_COLOURS}}
-        self.check(browser, server, path, others, viewport=PHONE)
-
-    def check(self, browser, server, path, rules, **context):
-        script = Path(AXE.submodule_search_locations[0], "axe.min.js").read_text(encoding="utf-8")
-        with Visit(browser, server, reduced_motion="reduce", **context) as visit:
-            page = visit.open(path)
-            page.evaluate(SHOW_ALL)
-            page.wait_for_timeout(300)  # for what scrolls to be marked so
-            page.evaluate(script)
-            assert page.evaluate(VIOLATIONS, rules) == []
-
-
-@pytest.mark.parametrize("path", pages_with('class="gdn-figure"'))
-class TestMovingFigures:
-    pytestmark = in_browser
-
-    def test_show_where_the_keyboard_is(self, browser, server, path):
-        with Visit(browser, server) as visit:
-            page = visit.open(path)
-            page.keyboard.press("Tab")
-            for control in page.locator(".gdn-figure :is(.gdn-handle, input, button)").all():
-                control.focus()
-                ring = control.evaluate(
-                    "e => [getComputedStyle(e).outlineStyle, parseFloat(getComputedStyle(e)"
-                    ".outlineWidth), getComputedStyle(e).boxShadow]"
-                )
-                visible = (ring[0] != "none" and ring[1] >= 1) or ring[2] != "none"
-                assert visible, control.evaluate("e => e.outerHTML.slice(0, 160)")
-
-    def test_say_what_they_show(self, browser, server, path):
-        with Visit(browser, server) as visit:
-            for figure in visit.open(path).locator(".gdn-figure").all():
-                assert figure.locator("[aria-live]").count(), figure.get_attribute("data-figure")
-                for handle in figure.locator("[role=slider]").all():
-                    assert handle.get_attribute("aria-label")
-                    assert handle.get_attribute("aria-valuetext")
-
-    @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
-    def test_do_not_move_on_their_own(self, browser, server, path, motion):
-        drawn = "() => [...document.querySelectorAll('.gdn-figure')].map((f) => f.innerHTML)"
-        with Visit(browser, server, reduced_motion=motion) as visit:
-            page = visit.open(path)
-            before = page.evaluate(drawn)
-            page.wait_for_timeout(1500)
-            assert page.evaluate(drawn) == before
-            if motion == "reduce":
-                assert page.evaluate("document.getAnimations().length") == 0
-
-
 ROLES = ("key", "value", "query", "state", "decay", "error")
 PAPER = {"light": "#ffffff", "dark": "#121212"}
 # What a dichromat sees, on linear RGB: Machado, Oliveira and Fernandes, A physiologically-based
@@ -163,3 +89,34 @@ def test_figures_that_stand_still_have_the_same_colours():
     assert {role: COLOUR[role] for role in ROLES} == {
         role: colour for role, colour in colours("light").items() if role in ROLES
     }
+
+
+MANY_TEXTS = """<!doctype html><html lang="en"><title>Texts</title>
+<style>body {{ color: #222; background: #fff }} .box {{ background: #333; color: #eee }}</style>
+<main><h1>Texts</h1>{many}<div class="box">{many}</div>{one}</main>"""
+PALE = [
+    '<p style="color: #bbb">its own colour</p>',
+    '<p style="color: #222; background: #333">on its own ground</p>',
+    '<div class="box"><p style="color: #222">a colour that is well elsewhere</p></div>',
+    '<p>in the middle of <b style="opacity: .3">a paragraph</b></p>',
+    '<div style="background: #555"><p>on the ground <i>of what holds it</i></p></div>',
+    '<p style="color: #888; font-size: 30px">large</p>' * 4 + '<p style="color: #888">small</p>',
+    '<p style="color: #bbb">a</p>' * 4 + '<p style="color: #bbb">words</p>',
+    '<label>a field <input style="color: #ccc; background: #fff" value="pale"></label>',
+]
+
+
+@needs_axe
+class TestContrast:
+    """One pale text among many is seen, though few of those that look alike are measured."""
+
+    pytestmark = in_browser
+
+    @pytest.mark.parametrize("one", PALE, ids=range(len(PALE)))
+    def test_of_one_text_among_many(self, browser, one):
+        with Visit(browser, "about:") as visit:
+            many = "<p>words and <b>more</b> words</p>" * 50
+            visit.page.set_content(MANY_TEXTS.format(many=many, one=""))
+            assert violations(visit.page, COLOURS) == []
+            visit.page.set_content(MANY_TEXTS.format(many=many, one=one))
+            assert violations(visit.page, COLOURS) != []

@@ -88,14 +88,10 @@ def printed(tmp_path_factory):
     return reader, html, folder / "html"
 
 
-@pytest.fixture
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
+@pytest.fixture(scope="module")
+def browser(printed, browser):
+    """The browser of the tests, after the one that prints: Playwright drives one at a time."""
+    return browser
 
 
 def titles(outline):
@@ -142,7 +138,6 @@ def alternatives(reader):
 
 
 @pytest.mark.browser
-@pytest.mark.xdist_group("browser")
 class TestSmallBook:
     def test_the_cover_has_title_version_and_date(self, printed):
         cover = words(printed[0], 0)
@@ -218,7 +213,6 @@ class TestSmallBook:
 
 
 @pytest.mark.browser
-@pytest.mark.xdist_group("browser")
 class TestOnePage:
     """A page of the site, printed from the browser in dark mode."""
 

@@ -6,11 +6,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from built_book import CHROMIUM, Visit
 from tiny_book import CONF, INDEX, Book
 
 ROOT = Path(__file__).parents[2]
 STATIC = ROOT / "book" / "_static"
-CHROMIUM = shutil.which("chromium")
 
 EXECUTION = """# Execution
 ```{gdn-execution}
@@ -128,27 +128,26 @@ class TestReports:
         assert "executablebooks" not in config["html_theme_options"]["repository_url"]
 
 
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The address of the tiny book, built once for the tests that only look."""
+    book = Book(tmp_path_factory.mktemp("book"))
+    book.results["methods"]["modular"] = "modulo a prime"
+    shutil.copy(STATIC / "table-filter.js", book.root / "static")
+    assert book.build() == (0, "")
+    return (book.root / "html").as_uri() + "/"
+
+
 @pytest.mark.browser
-@pytest.mark.xdist_group("browser")
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH")
 class TestFilter:
     """The table of equations of the tiny book, from file://."""
 
     @pytest.fixture
-    def page(self, book):
-        book.results["methods"]["modular"] = "modulo a prime"
-        shutil.copy(STATIC / "table-filter.js", book.root / "static")
-        assert book.build() == (0, "")
-        playwright = pytest.importorskip("playwright.sync_api", reason="playwright not installed")
-        with playwright.sync_playwright() as driver:
-            browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-            page = browser.new_page()
-            page.trouble = []
-            page.on("pageerror", lambda error: page.trouble.append(str(error)))
-            page.goto((book.root / "html" / "verification.html").as_uri())
-            yield page
-            assert page.trouble == []
-            browser.close()
+    def page(self, browser, site):
+        with Visit(browser, site) as visit:
+            yield visit.open("verification.html")
+            assert not [one for one in visit.trouble if one.startswith("exception")]
 
     def shown(self, page):
         rows = page.locator(".gdn-equations tbody tr:not([hidden])").all()

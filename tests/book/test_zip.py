@@ -51,11 +51,10 @@ def test_a_site_that_is_not_built_is_refused(tmp_path):
 class TestFromFiles:
     pytestmark = in_browser
 
-    @pytest.mark.parametrize("path", SAMPLE)
-    def test_a_page_asks_nobody(self, browser, root, path):
+    def test_pages_ask_nobody(self, browser, root):
         with Visit(browser, root) as visit:
-            visit.open(path)
-            visit.page.wait_for_timeout(100)
+            for path in SAMPLE:
+                visit.open(path)
             assert visit.trouble == []
 
     def test_it_opens_on_the_first_page(self, browser, root):

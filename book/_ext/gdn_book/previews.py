@@ -16,6 +16,7 @@ from bs4 import BeautifulSoup
 # what deserves a preview, as CSS; `previews.js` has the same list for targets on its own page
 TARGETS = "div.math, div.proof, div.exercise, figure, div.citation, dl.glossary dt, tr[id^=symbol]"
 FOLDER = "_static/previews"
+MADE = ("*.html", "_modules/**/*.html", "checks/*.html")  # pages with no source of their own
 
 
 def connect(app):
@@ -27,11 +28,11 @@ def write_previews(app, exception):
     if exception or app.builder.format != "html":
         return
     root = Path(app.outdir)
-    pages = {  # those with source code link too
+    pages = {
         path.relative_to(root).with_suffix("").as_posix(): BeautifulSoup(
             path.read_text(encoding="utf-8"), "html.parser"
         )
-        for path in [*root.glob("*.html"), *root.glob("_modules/**/*.html"), *_written(app)]
+        for path in [*_written(app), *(path for made in MADE for path in root.glob(made))]
     }
     folder = root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,236 @@
+"""Every page of the built book: a visit on a desk, one on a phone, one to its files.
+
+The tests of a page share its three visits, for the visits are what takes the time: each test says
+what it needs of the page (mode, folds, width), and none relies on the tests before it. Of several
+processes, each takes a page at a time (processes.py).
+"""
+
+import functools
+import gzip
+
+import pytest
+from built_book import PHONE, SITE, Visit, in_browser, pages, pages_with
+from hands import (
+    changes,
+    controls,
+    drags_by_finger,
+    drags_by_mouse,
+    figures,
+    handles,
+    name,
+    presses_of_keys,
+)
+from wcag import ALL_BUT_COLOURS, COLOURS, CONTRAST, needs_axe, violations
+
+pytestmark = in_browser
+
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
+WATCH = """window.shift = 0;
+new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) window.shift += entry.value;
+}).observe({type: 'layout-shift', buffered: true});"""
+UNTYPESET = """() => [...document.querySelectorAll('.math')]
+    .filter(e => !e.querySelector('mjx-container') || e.querySelector('mjx-lazy'))
+    .map(e => e.textContent.trim().slice(0, 80))"""
+WRONG_TEX = """() => [...document.querySelectorAll('[data-mml-node="merror"], mjx-merror')]
+    .map(e => (e.getAttribute('data-mjx-error') || '') + ' ' + e.textContent)"""
+UNBADGED = """() => [...document.querySelectorAll('div.math[id^="equation-"]')]
+    .filter(e => !e.nextElementSibling?.matches('details.gdn-badge')).map(e => e.id)"""
+WITHOUT_ALT = """() => [...document.querySelectorAll('img')]
+    .filter(e => !e.alt.trim() || e.alt.includes('_images/')).map(e => e.getAttribute('src'))"""
+TOO_WIDE = """() => [...document.querySelectorAll('body *')].filter(e => {
+        const box = e.getBoundingClientRect();
+        return box.width && box.right > innerWidth + 1 && !e.closest('mjx-assistive-mml')
+            && !e.parentElement.closest('svg');
+    }).slice(0, 5).map(e => e.outerHTML.slice(0, 120))"""
+
+
+def on_each(paths):
+    return pytest.mark.parametrize("path", paths, indirect=True)
+
+
+every_page = on_each(pages())
+read_pages = on_each([p for p in pages() if p.startswith(("book/", "chapters/"))])
+pages_with_badges = on_each(pages_with("gdn-badge"))
+pages_with_figures = on_each(pages_with('class="gdn-figure"'))
+
+
+@pytest.fixture(scope="module")
+def path(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def desk(browser, server, path):
+    """The page on a wide screen, in light mode, as it loads."""
+    with arrival(browser, server, path, color_scheme="light") as visit:
+        yield visit
+
+
+@pytest.fixture(scope="module")
+def phone(browser, server, path):
+    """The page on a small screen in dark mode, touched instead of clicked, as it loads."""
+    with arrival(
+        browser, server, path, color_scheme="dark", viewport=PHONE, has_touch=True
+    ) as visit:
+        yield visit
+
+
+@pytest.fixture(scope="module")
+def files(browser, path):
+    """The page opened from its file, by a reader who wants little motion."""
+    with arrival(browser, SITE.as_uri() + "/", path, reduced_motion="reduce") as visit:
+        yield visit
+
+
+def arrival(browser, root, path, **context):
+    visit = Visit(browser, root, **context)
+    visit.page.add_init_script(WATCH)
+    visit.page.goto(root + path, wait_until="load")
+    return visit
+
+
+@read_pages
+@pytest.mark.parametrize("where", ["desk", "phone"])
+def test_nothing_moves_while_formulas_arrive(request, where, path):
+    page = request.getfixturevalue(where).page
+    page.wait_for_timeout(800)
+    for _ in range(20):
+        page.mouse.wheel(0, 400)
+        page.wait_for_timeout(60)
+    assert page.evaluate("window.shift") < 0.1
+
+
+@read_pages
+def test_weighs_less_than_1_5_megabytes(desk):
+    """As a server that compresses sends it; pictures and figures' data are not counted."""
+    desk.typeset()
+    names = {url.removeprefix(desk.root).partition("?")[0] for url in desk.asked}
+    weights = {
+        name: compressed(name)
+        for name in names
+        if not name.startswith(("_images/", "_static/figures/", "data:", "blob:"))
+    }
+    assert sum(weights.values()) < 1.5e6, sorted(weights.items(), key=lambda w: -w[1])[:5]
+
+
+@functools.cache
+def compressed(name):
+    return len(gzip.compress((SITE / name).read_bytes(), 6))
+
+
+@every_page
+@pytest.mark.parametrize("where", ["desk", "files"])
+def test_is_typeset_badged_and_described(request, where, path):
+    visit = request.getfixturevalue(where)
+    visit.typeset()
+    for missing in (UNTYPESET, WRONG_TEX, UNBADGED, WITHOUT_ALT):
+        assert visit.page.evaluate(missing) == []
+
+
+@pages_with_badges
+def test_a_badge_opens_from_the_keyboard(desk):
+    badge = desk.page.locator("details.gdn-badge").first
+    badge.evaluate("badge => { badge.open = false; }")
+    badge.locator("summary").focus()
+    desk.page.keyboard.press("Enter")
+    assert badge.get_attribute("open") is not None
+    assert badge.locator(".gdn-badge-body").inner_text().strip()
+
+
+@every_page
+@needs_axe
+class TestWCAG:
+    def test_has_no_violation_of_aa(self, desk):
+        desk.unfold()
+        desk.mode("light")
+        assert violations(desk.page) == []
+
+    def test_has_none_of_colours_in_the_dark(self, desk):
+        desk.unfold()
+        desk.mode("dark")
+        assert violations(desk.page, COLOURS) == []
+
+    def test_has_none_on_a_phone(self, phone):
+        phone.unfold()
+        assert violations(phone.page, ALL_BUT_COLOURS) == []
+
+
+@every_page
+def test_does_not_scroll_sideways_on_a_phone(phone):
+    phone.unfold()
+    width = phone.page.evaluate("document.documentElement.scrollWidth")
+    assert width <= PHONE["width"], phone.page.evaluate(TOO_WIDE)
+
+
+@every_page
+@needs_axe
+def test_prints_on_white_within_the_paper(files):
+    with files.on_paper() as page:
+        assert page.evaluate(BACKGROUND) in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
+        assert not page.locator(".gdn-slider:visible, .gdn-button:visible").count()
+        assert page.evaluate(TOO_WIDE) == []
+        assert violations(page, CONTRAST) == []
+    assert files.page.evaluate(BACKGROUND) not in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
+
+
+@pages_with_figures
+class TestMovingFigures:
+    """Each figure answers to the mouse, to touch and to the keyboard: its readout changes."""
+
+    @pytest.mark.parametrize("where", ["desk", "files"])
+    def test_do_not_move_on_their_own(self, request, where, path):
+        drawn = "() => [...document.querySelectorAll('.gdn-figure')].map((f) => f.innerHTML)"
+        visit = request.getfixturevalue(where)
+        visit.typeset()
+        before = visit.page.evaluate(drawn)
+        visit.page.wait_for_timeout(1500)
+        assert visit.page.evaluate(drawn) == before
+        if where == "files":
+            assert visit.page.evaluate("document.getAnimations().length") == 0
+
+    def test_say_what_they_show(self, desk):
+        for figure in figures(desk.page):
+            assert figure.locator("[aria-live]").count(), figure.get_attribute("data-figure")
+            for handle in figure.locator("[role=slider]").all():
+                assert handle.get_attribute("aria-label")
+                assert handle.get_attribute("aria-valuetext")
+
+    def test_show_where_the_keyboard_is(self, desk):
+        desk.page.keyboard.press("Tab")
+        for _, control in controls(desk.page):
+            control.focus()
+            ring = control.evaluate(
+                "e => [getComputedStyle(e).outlineStyle, parseFloat(getComputedStyle(e)"
+                ".outlineWidth), getComputedStyle(e).boxShadow]"
+            )
+            assert (ring[0] != "none" and ring[1] >= 1) or ring[2] != "none", name(control)
+
+    @pytest.mark.parametrize("where", ["desk", "files"])
+    def test_mouse(self, request, where, path):
+        visit = request.getfixturevalue(where)
+        visit.typeset()
+        for figure, handle in handles(visit.page):
+            assert changes(figure, drags_by_mouse(visit, handle)), name(handle)
+
+    def test_touch(self, phone):
+        phone.typeset()
+        for figure, handle in handles(phone.page):
+            assert changes(figure, drags_by_finger(phone, handle)), name(handle)
+
+    @pytest.mark.parametrize("where", ["desk", "files"])
+    def test_keyboard(self, request, where, path):
+        visit = request.getfixturevalue(where)
+        visit.open(path)  # again: a dragged figure may be where a slider changes no number
+        for figure, control in controls(visit.page):
+            assert changes(figure, presses_of_keys(visit, control)), name(control)
+
+
+@every_page
+@pytest.mark.parametrize("where", ["desk", "phone", "files"])
+def test_asks_nobody_and_logs_no_error(request, where, path):
+    """The last test: on all that the others did in the visit, too."""
+    visit = request.getfixturevalue(where)
+    visit.typeset()
+    visit.page.wait_for_timeout(100)
+    assert visit.trouble == []
