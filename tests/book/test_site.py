@@ -13,6 +13,8 @@ UNTYPESET = """() => [...document.querySelectorAll('.math')]
     .map(e => e.textContent.trim().slice(0, 80))"""
 WRONG_TEX = """() => [...document.querySelectorAll('[data-mml-node="merror"], mjx-merror')]
     .map(e => (e.getAttribute('data-mjx-error') || '') + ' ' + e.textContent)"""
+NOT_IN_THE_FONT = """() => [...document.querySelectorAll('mjx-container svg text')]
+    .map(e => e.textContent)"""
 UNBADGED = """() => [...document.querySelectorAll('div.math[id^="equation-"]')]
     .filter(e => !e.nextElementSibling?.matches('details.gdn-badge')).map(e => e.id)"""
 WITHOUT_ALT = """() => [...document.querySelectorAll('img')]
@@ -34,6 +36,7 @@ class TestEveryPage:
             assert visit.trouble == []
             assert page.evaluate(UNTYPESET) == []
             assert page.evaluate(WRONG_TEX) == []
+            assert page.evaluate(NOT_IN_THE_FONT) == []  # book/_static/vendor/README.md
             assert page.evaluate(UNBADGED) == []
             assert page.evaluate(WITHOUT_ALT) == []
 

@@ -50,7 +50,7 @@ def fill(app, doctree, docname):
     for place in list(doctree.findall(execution_table)):
         rows = [_row(app, docname, page, run) for page, run in runs]
         head = ["notebook", "result", "seconds", "finished (UTC)"]
-        place.replace_self([_total(runs), tables.table(head, rows)])
+        place.replace_self([_total(runs), tables.table(head, rows, "gdn-narrow")])
 
 
 def _runs(env):
@@ -102,7 +102,8 @@ class Versions(SphinxDirective):
             f"<details><summary>{len(needed)} packages that these need</summary>"
             f"<p>{', '.join(needed)}</p></details>"
         )
-        return [tables.table(["what", "version", "part of"], cells), tables.html(fold)]
+        head = ["what", "version", "part of"]
+        return [tables.table(head, cells, "gdn-narrow"), tables.html(fold)]
 
 
 def pinned_versions(text):
