@@ -32,7 +32,9 @@ def finish_head(app, pagename, templatename, context, doctree):
         app.add_js_file(script, defer="defer")
     if "gdn-map" in body:
         app.add_js_file("chapter-map.js", defer="defer")
-    unneeded = [] if HAS_MATHS.search(body) else ["mathjax", "window.MathJax"]
+    unneeded = ["widget-state"]  # of the notebook's sliders, which no page shows
+    if not HAS_MATHS.search(body):
+        unneeded += ["mathjax", "window.MathJax"]
     context["script_files"] = [
         script for script in context["script_files"] if not _is_any(script, unneeded)
     ]
