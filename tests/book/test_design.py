@@ -56,7 +56,7 @@ class TestFirstSight:
             visit.page.goto(server + path, wait_until="networkidle")
             weights = {
                 url: len(response.body())
-                for url, response in asked.items()
+                for url, response in list(asked.items())
                 if not re.search("^data:|/_images/|/_static/figures/", url)
             }
         assert sum(weights.values()) < 1.5e6, sorted(weights.items(), key=lambda w: -w[1])[:5]

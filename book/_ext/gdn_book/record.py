@@ -69,7 +69,7 @@ def _total(runs):
 
 def _row(app, docname, page, run):
     """`method` is how myst-nb ran it: `force` in this build, `cache` for an earlier run."""
-    finished = datetime.fromtimestamp(run["mtime"], UTC).strftime("%Y-%m-%d\u00a0%H:%M")
+    finished = datetime.fromtimestamp(run["mtime"], UTC).strftime("%Y-%m-%d %H:%M")
     result = "ran to the end" if run["succeeded"] else f"stopped: {run['error']}"
     result += "" if run["method"] == "force" else f" ({run['method']})"
     seconds = "-" if run["runtime"] is None else f"{run['runtime']:.1f}"
