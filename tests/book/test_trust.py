@@ -27,10 +27,7 @@ sympy==0.1
 # what the above need
 mpmath=={mpmath}
 """
-VENDOR = """| files | package (npm) | version |
-|---|---|---|
-| `mathjax/` | [mathjax](https://example.org/mathjax) | 3.2.2 | Apache-2.0 |
-"""
+VENDOR = (STATIC / "vendor" / "README.md").read_text(encoding="utf-8")
 MYST_NB = """
 nb_execution_mode = "force"
 nb_execution_show_tb = True

@@ -14,9 +14,7 @@ from . import tables
 
 GROUP = re.compile(r"# (.+)")
 PIN = re.compile(r"([A-Za-z0-9_.-]+)==([^;\s]+)")
-VENDORED = re.compile(
-    r"\| `[^|]*\| \[(?P<name>[^]]+)\]\((?P<address>[^)]+)\) \| (?P<version>[\d.]+) \|"
-)
+VENDORED = re.compile(r"\| `[^|]*\| (?P<name>[\w-]+)[^|]*\| (?P<version>[\d.]+) \|")
 
 
 class execution_table(nodes.General, nodes.Element):
