@@ -19,8 +19,8 @@ html_theme = "sphinx_book_theme"
 html_static_path = [{str(ROOT / "book" / "_static")!r}]
 html_css_files = ["gdn.css", ("print.css", {{"media": "print"}})]
 html_js_files = [("print.js", {{"defer": "defer"}})]
-mathjax_path = "vendor/mathjax/tex-svg-full.js"
-mathjax3_config = {{"loader": {{"load": ["ui/lazy"]}}, "svg": {{"fontCache": "global"}}}}
+mathjax_path = "vendor/mathjax/tex-svg-book.js"
+mathjax3_config = {{"svg": {{"fontCache": "global"}}}}
 extensions += ["sphinx.ext.mathjax", "sphinx_copybutton", "sphinx_togglebutton"]
 """
 END_OF_LINE = "THE-END-OF-A-LONG-LINE"

@@ -16,6 +16,7 @@ The parts:
     launch    the buttons that run a notebook
     front     the first page's map of chapters and its reading paths
     head      each page's description and card, and only the scripts that it needs
+    slim      the theme's style sheets and icons, without what no page uses
     previews  what a link leads to, shown beside it
     access    repairs for screen readers
     symbols   symbols lead to the notation page
@@ -41,6 +42,7 @@ from . import (
     report,
     results,
     rules,
+    slim,
     sources,
     symbols,
 )
@@ -53,7 +55,7 @@ def setup(app):
     app.add_config_value("gdn_proofs_digest", "", "env", types=[str])
     app.connect("config-inited", _fingerprint_the_results)
     parts = (rules, badges, pages, equations, sources, errata, record, report, links, numbers)
-    for part in (*parts, launch, front, head, previews, symbols, access):
+    for part in (*parts, launch, front, head, previews, symbols, access, slim):
         part.connect(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
 

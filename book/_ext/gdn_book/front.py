@@ -176,7 +176,7 @@ def _paths(app, docname, plan):
         more = len(path["chapters"]) - len(written)
         cards.append(
             f'<section class="gdn-path"><h3>{escape(path["reader"])}</h3>'
-            f"<p>{escape(path['why'].capitalize())}. "
+            f"<p>{escape(path['why'][0].upper() + path['why'][1:])}. "
             f"<strong>{hours:.1f} hours</strong> for {len(written)} chapters"
             f"{f', {more} more planned' if more else ''}.</p>"
             f'<ol class="gdn-chips">{chips}</ol>'

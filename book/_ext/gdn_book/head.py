@@ -11,9 +11,7 @@ from .numbers import chapter_of
 
 CARD = "card.png"
 LENGTH = 200  # search engines show about this many characters
-SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")  # the theme asks for them first
 HAS_MATHS = re.compile(r'class="(?:math|amsmath)|#equation-')
-HAS_WIDGETS = "application/vnd.jupyter.widget-view+json"
 WAIT = """document.documentElement.classList.add("gdn-typesetting");
 setTimeout(() => document.documentElement.classList.remove("gdn-typesetting"), 1500);"""
 
@@ -21,7 +19,6 @@ setTimeout(() => document.documentElement.classList.remove("gdn-typesetting"), 1
 def connect(app):
     app.connect("html-page-context", finish_head, priority=900)  # after those that add scripts
     app.connect("build-finished", draw_card)
-    app.connect("build-finished", drop_icon_script)
 
 
 def finish_head(app, pagename, templatename, context, doctree):
@@ -35,15 +32,12 @@ def finish_head(app, pagename, templatename, context, doctree):
         app.add_js_file(script, defer="defer")
     if "gdn-map" in body:
         app.add_js_file("chapter-map.js", defer="defer")
-    unneeded = [] if HAS_WIDGETS in body else ["html-manager/embed.js", "widget-state"]
+    unneeded = ["widget-state"]  # of the notebook's sliders, which no page shows
     if not HAS_MATHS.search(body):
         unneeded += ["mathjax", "window.MathJax"]
     context["script_files"] = [
         script for script in context["script_files"] if not _is_any(script, unneeded)
     ]
-    for script in context["script_files"]:
-        if _is_any(script, SEARCH):
-            script.attributes["defer"] = "defer"
     if doctree is not None:
         context["metatags"] = context.get("metatags", "") + _meta(app, pagename, context, doctree)
 
@@ -132,10 +126,3 @@ def _outer(rows, columns):
     import numpy as np
 
     return np.outer(rows, columns)
-
-
-def drop_icon_script(app, exception):
-    """The theme's icons come from its web font; the script that draws them again weighs 1.5 MB."""
-    script = Path(app.outdir) / "_static" / "scripts" / "fontawesome.js"
-    if not exception and script.is_file():
-        script.write_text("// The icons come from the web font in the style sheet.\n")

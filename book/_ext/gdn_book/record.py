@@ -14,9 +14,7 @@ from . import tables
 
 GROUP = re.compile(r"# (.+)")
 PIN = re.compile(r"([A-Za-z0-9_.-]+)==([^;\s]+)")
-VENDORED = re.compile(
-    r"\| `[^|]*\| \[(?P<name>[^]]+)\]\((?P<address>[^)]+)\) \| (?P<version>[\d.]+) \|"
-)
+VENDORED = re.compile(r"\| `[^|]*\| (?P<name>[\w-]+)[^|]*\| (?P<version>[\d.]+) \|")
 
 
 class execution_table(nodes.General, nodes.Element):
@@ -50,7 +48,7 @@ def fill(app, doctree, docname):
     for place in list(doctree.findall(execution_table)):
         rows = [_row(app, docname, page, run) for page, run in runs]
         head = ["notebook", "result", "seconds", "finished (UTC)"]
-        place.replace_self([_total(runs), tables.table(head, rows)])
+        place.replace_self([_total(runs), tables.table(head, rows, "gdn-narrow")])
 
 
 def _runs(env):
@@ -69,7 +67,7 @@ def _total(runs):
 
 def _row(app, docname, page, run):
     """`method` is how myst-nb ran it: `force` in this build, `cache` for an earlier run."""
-    finished = datetime.fromtimestamp(run["mtime"], UTC).strftime("%Y-%m-%d\u00a0%H:%M")
+    finished = datetime.fromtimestamp(run["mtime"], UTC).strftime("%Y-%m-%d %H:%M")
     result = "ran to the end" if run["succeeded"] else f"stopped: {run['error']}"
     result += "" if run["method"] == "force" else f" ({run['method']})"
     seconds = "-" if run["runtime"] is None else f"{run['runtime']:.1f}"
@@ -102,7 +100,8 @@ class Versions(SphinxDirective):
             f"<details><summary>{len(needed)} packages that these need</summary>"
             f"<p>{', '.join(needed)}</p></details>"
         )
-        return [tables.table(["what", "version", "part of"], cells), tables.html(fold)]
+        head = ["what", "version", "part of"]
+        return [tables.table(head, cells, "gdn-narrow"), tables.html(fold)]
 
 
 def pinned_versions(text):

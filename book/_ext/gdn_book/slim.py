@@ -1,0 +1,101 @@
+"""The theme's share of a page, without what no page of this book uses.
+
+The theme brings the whole of Bootstrap and Font Awesome. Once the pages are written, its style
+sheets keep only the rules for classes that some page or script names, and its icon fonts only the
+icons that these rules draw. The book's own style sheets stay as they are.
+"""
+
+import re
+from pathlib import Path
+
+import tinycss2
+
+OWN = ("gdn.css", "print.css")  # the second is for the book on paper too, which is no page
+PUT_TOGETHER = re.compile("bs-")  # classes whose names scripts make from parts
+ICON = re.compile("[\ue000-\uf8ff]")
+WOFF2 = re.compile(r'url\([^)]*/fontawesome/[^)]*\.woff2\)\s*format\("woff2"\),')
+
+
+def connect(app):
+    app.connect("build-finished", slim, priority=900)  # after those that write pages
+
+
+def slim(app, exception):
+    if exception or app.builder.format != "html":
+        return
+    site = Path(app.outdir)
+    script = site / "_static" / "scripts" / "fontawesome.js"
+    if script.is_file():  # 1.5 MB, and it names every icon
+        script.write_text("// The icons come from the web font in the style sheet.\n")
+    used, icons = words(site), set()
+    for path in (site / "_static").rglob("*.css"):
+        if path.name not in OWN:
+            css = WOFF2.sub("", live(path.read_text(encoding="utf-8"), used))
+            path.write_text(css, encoding="utf-8")
+            icons.update(ICON.findall(css))
+    for font in (site / "_static").rglob("fontawesome/webfonts/*.ttf"):
+        font.with_suffix(".woff2").unlink(missing_ok=True)
+        keep_icons(font, icons)
+
+
+def words(site):
+    """Every word of the pages and their scripts: a class that is not among them is not used."""
+    paths = [path for kind in ("html", "js") for path in site.rglob(f"*.{kind}")]
+    found = set()
+    for path in paths:
+        if path.relative_to(site).parts[0] not in ("lite", "searchindex.js"):
+            found.update(re.findall(r"[\w-]+", path.read_text(encoding="utf-8")))
+    return found
+
+
+def live(css, used):
+    """The style sheet without the rules for classes that are not among the words `used`."""
+    rules = tinycss2.parse_stylesheet(css, skip_comments=True, skip_whitespace=True)
+    return "".join(_live_rule(rule, used) for rule in rules)
+
+
+def _live_rule(rule, used):
+    if rule.type == "qualified-rule":
+        selectors = [part for part in _between_commas(rule.prelude) if _classes(part) <= used]
+        before, inside = ",".join(map(_text, selectors)), _text(rule.content)
+    elif rule.type == "at-rule" and rule.lower_at_keyword in ("media", "supports"):
+        inside = live(_text(rule.content), used)
+        before = inside and f"@{rule.at_keyword} {_text(rule.prelude)}"
+    else:
+        return rule.serialize()
+    return before and f"{before}{{{inside}}}"
+
+
+def _text(tokens):
+    return tinycss2.serialize(tokens).strip()
+
+
+def _between_commas(tokens):
+    parts = [[]]
+    for token in tokens:
+        if token == ",":
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts
+
+
+def _classes(selector):
+    """The classes that an element must have; what stands in `:not(...)` and its like is no part."""
+    return {
+        name.value
+        for dot, name in zip(selector, selector[1:], strict=False)
+        if dot == "." and not PUT_TOGETHER.match(name.value)
+    }
+
+
+def keep_icons(path, icons):
+    """The font with these icons alone, and without the name, which its licence reserves."""
+    from fontTools import subset
+
+    options = subset.Options(name_IDs=[0, 13, 14], layout_features=[])
+    font = subset.load_font(path, options)
+    subsetter = subset.Subsetter(options)
+    subsetter.populate(text="".join(icons))
+    subsetter.subset(font)
+    subset.save_font(font, path, options)
