@@ -523,15 +523,29 @@ def launched(monkeypatch):
     return found
 
 
+@pytest.fixture(params=["portable", "hopper"])
+def path(request, monkeypatch):
+    """Both paths; on the second, tensors are taken to be on a Hopper GPU."""
+    if request.param == "hopper":
+        from gdn_ref.kernels import on_hopper
+
+        monkeypatch.setattr(kernels, "made_for_hopper", lambda k, v, C: True)
+        monkeypatch.setattr(on_hopper, "multiprocessors", lambda device: 132)
+    return request.param
+
+
 @pytest.mark.parametrize("first", GIVEN_LOOKS)
-def test_launches_do_not_depend_on_the_look_of_the_call_before(in_pieces, launched, first):
-    in_pieces(4)
-    (*tokens, S, _), do, dS = contiguous_call()
+def test_launches_do_not_depend_on_the_look_of_the_call_before(path, in_pieces, launched, first):
+    exact = path == "portable"
+    in_pieces(16 if exact else 4)  # two sequences
+    (*tokens, S, _), do, dS = contiguous_call(K=64, V=64)
+    if not exact:
+        tokens, do = [x.half() for x in tokens[:3]] + tokens[3:], do.half()
     others = {  # the seven tensors themselves may start elsewhere
         "same": (*tokens, S.mT, None),
         "tokens_shifted": (*map(shifted, tokens), S.mT, None),
     }
-    run = kernels.prepare_backward(1.0, 16)
+    run = kernels.prepare_backward(1.0, 64)
     run(*others["same"], *GIVEN_LOOKS[first](do, dS))
     for (second, tensors), (look, given), precision in product(
         others.items(), GIVEN_LOOKS.items(), ("highest", "high")
@@ -539,14 +553,17 @@ def test_launches_do_not_depend_on_the_look_of_the_call_before(in_pieces, launch
         torch.set_float32_matmul_precision(precision)
         try:
             found = []
-            for call in (run, kernels.prepare_backward(1.0, 16)):
+            for call in (run, kernels.prepare_backward(1.0, 64)):
                 launched.clear()
                 call(*tensors, *given(do, dS))
                 found.append(list(launched))
         finally:
             torch.set_float32_matmul_precision("highest")
         assert found[0] == found[1], (second, look, precision)
-        assert len(found[0]) == 2 * 4
+        on_hopper = [what for what in found[0] if "hopper" in what[0]]
+        aligned = second == "same" and look != "outputs_shifted"
+        assert len(on_hopper) == (6 if aligned and not exact else 0)
+        assert len(found[0]) - len(on_hopper) == (4 if on_hopper else 8)
 
 
 @pytest.mark.parametrize(
