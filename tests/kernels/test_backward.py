@@ -515,7 +515,8 @@ def launched(monkeypatch):
     found = []
 
     def launch(kernel, grid, arguments, constants, known, **options):
-        what = (kernel.fn.__name__, grid, constants, known, options)
+        dtypes = [x.dtype for x in arguments if isinstance(x, torch.Tensor)]
+        what = (kernel.fn.__name__, grid, constants, known, options, dtypes)
         found.append(what)
         return lambda *arguments: found.append(what)
 
