@@ -10,6 +10,7 @@ from itertools import repeat
 
 import torch
 
+from .activations import in_dtype
 from .chunk_gradients import chunk_gradients_kernel
 from .chunk_states import chunk_states_kernel
 from .forward import (
@@ -18,9 +19,10 @@ from .forward import (
     made_for_hopper,
     on_device,
     prepare_transform,
+    state_layout,
     tile_rule,
 )
-from .launch import alignment, cdiv, kinds, launch
+from .launch import alignment, cdiv, prepare_launch
 from .state_gradients import state_gradients_kernel
 
 LEAST_BYTES = 2**27  # of a piece's states and their gradients
@@ -29,16 +31,12 @@ LEAST_BYTES = 2**27  # of a piece's states and their gradients
 def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, do, dS_last):
     """Gradients of `forward.chunk_forward`: `dq, dk, dv, dg, dbeta, dS_first`.
 
-    A padded batch goes in pieces of a few sequences, so that inverses, states and their gradients
-    are in memory for one piece at a time. Packed sequences go all at once: the host does not know
-    where they end.
-
     Parameters
     ----------
     q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size
         As given to `chunk_forward`.
     do : [B, T, HV, V], the gradient of the outputs
-    dS_last : [N, HV, V, K] float32, the gradient of the last states, or None for zero
+    dS_last : [N, HV, V, K], the gradient of the last states, or None for zero
 
     Returns
     -------
@@ -47,110 +45,155 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
     dbeta : [B, T, HV] float32
     dS_first : [N, HV, V, K] float32
     """
-    q, k, v, beta, do = (x.contiguous() for x in (q, k, v, beta, do.to(v.dtype)))
-    g, cu_seqlens = (None if x is None else x.contiguous() for x in (g, cu_seqlens))
-    B, T, _, K = k.shape
-    HV, V = v.shape[2:]
-    N = B if cu_seqlens is None else cu_seqlens.shape[0] - 1
-    dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
-    dbeta = v.new_empty((B, T, HV), dtype=torch.float32)
-    dg = None if g is None else torch.empty_like(dbeta)
-    dS_first = v.new_empty((N, HV, V, K), dtype=torch.float32)
-    results = (dq, dk, dv, dg, dbeta, dS_first)
-    if N == 0:
+    run = prepare_backward(scale, chunk_size)
+    return run(q, k, v, g, beta, initial_state, cu_seqlens, do, dS_last)
+
+
+def prepare_backward(scale, chunk_size):
+    """`chunk_backward` for calls whose first seven tensors look alike.
+
+    `run(q, k, v, g, beta, S, cu_seqlens, do, dS_last)`. All else that decides how a call runs is
+    looked at again, and what follows from it is kept for the next call.
+    """
+    ready = {}
+
+    def run(q, k, v, g, beta, S, cu_seqlens, do, dS_last):
+        q, k, v, beta, do = (x.contiguous() for x in (q, k, v, beta, in_dtype(do, v.dtype)))
+        g, cu_seqlens = (None if x is None else x.contiguous() for x in (g, cu_seqlens))
+        S, v_first = laid_out(S)
+        dS_last, dS_v_first = laid_out(dS_last)
+        dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+        dbeta = v.new_empty(beta.shape, dtype=torch.float32)
+        dg = None if g is None else torch.empty_like(dbeta)
+        N = len(k) if cu_seqlens is None else len(cu_seqlens) - 1
+        dS_first = v.new_empty((N, *v.shape[2:], k.shape[3]), dtype=torch.float32)
+        given, results = (q, k, v, g, beta, S, cu_seqlens), (dq, dk, dv, dg, dbeta, dS_first)
+        if beta.numel() == 0:  # no token: the states stay
+            dS_first.zero_() if dS_last is None else dS_first.copy_(dS_last)
+            return results
+        # a sequence of such heads takes a multiple of 128 bytes: each piece is aligned as all are
+        hopper = made_for_hopper(k, v, chunk_size) and all(alignment((q, k, v, do)))
+        kind = (hopper, v_first, dS_last is not None, dS_v_first, dot_precision(v.dtype))
+        if kind not in ready:
+            ready[kind] = prepare_pieces(given, scale, chunk_size, *kind)
+        lengths, steps = ready[kind]
+        with on_device(v):
+            cut = pieces((*given, do, dS_last, *results), lengths)
+            for step, piece in zip(steps, cut, strict=True):
+                step(*piece)
         return results
-    initial_state, strides = state_strides(initial_state, K, V)
-    dS_last, dS_strides = state_strides(dS_last, K, V)
 
-    # a sequence of such heads takes a multiple of 128 bytes: each piece is aligned as the whole is
-    hopper = made_for_hopper(k, v, chunk_size) and all(alignment((q, k, v, do)))
-    tiles = gradient_tiles(K, v.dtype, chunk_size, hopper)
-    length = N
-    if cu_seqlens is None and (room := programs_at_once(v.device, hopper)):
-        size = 2 * cdiv(T, tiles["C"]) * HV * V * K * v.element_size()
-        length = piece_length(N, HV * cdiv(V, tiles["BV"]), size, room)
-    given = (q, k, v, g, beta, initial_state, do, dS_last)
-    for piece in pieces((*given, *results), N, length):
-        piece_backward(*piece, cu_seqlens, scale, strides, dS_strides, tiles, hopper)
-    return results
+    return run
 
 
-def pieces(tensors, N, length):
-    """The tensors for `length` of the N sequences at a time; None stays None."""
-    if length == N:
+def prepare_pieces(tensors, scale, chunk_size, hopper, *kind):
+    """How many sequences are in the first piece, the second, and so on; and what runs each.
+
+    A padded batch goes in pieces of a few sequences, so that inverses, states and their gradients
+    are in memory for one piece at a time. Packed sequences go all at once: the host does not know
+    where they end.
+    """
+    k, v = tensors[1:3]
+    tiles = gradient_tiles(k.shape[3], v.dtype, chunk_size, hopper)
+    whole = Plan(tensors, tiles)
+    length = N = whole.N
+    if not whole.packed and (room := programs_at_once(v.device, hopper)):
+        size = 2 * whole.slots // N * whole.HV * whole.V * whole.K * v.element_size()
+        length = piece_length(N, whole.HV * cdiv(whole.V, tiles["BV"]), size, room)
+    lengths = [min(length, N - first) for first in range(0, N, length)]
+    steps = {}  # for the last piece, which may be shorter, and for all others
+    for n, piece in zip(lengths, pieces(tensors, lengths), strict=True):
+        if n not in steps:
+            steps[n] = prepare_piece(Plan(piece, tiles), scale, hopper, *kind)
+    return lengths, [steps[n] for n in lengths]
+
+
+def pieces(tensors, lengths):
+    """The tensors for so many sequences at a time; None stays None."""
+    if len(lengths) == 1:
         return [tensors]
-    cut = (repeat(None) if x is None else x.split(length) for x in tensors)
+    # not `split`, which takes three times as long on the host
+    cut = (repeat(None) if x is None else x.split_with_sizes(lengths) for x in tensors)
     return zip(*cut, strict=False)
 
 
-def piece_backward(
-    q, k, v, g, beta, initial_state, do, dS_last, dq, dk, dv, dg, dbeta, dS_first,
-    cu_seqlens, scale, strides, dS_strides, tiles, hopper,
-):  # fmt: skip
-    """The four launches, for contiguous tensors: writes all gradients, keeps nothing else."""
-    B, T, H, K = k.shape
-    HV, V = v.shape[2:]
-    N, packed = dS_first.shape[0], cu_seqlens is not None
-    C, BK, BV = tiles["C"], tiles["BK"], tiles["BV"]
-    tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
-    plan = Plan(tensors, tiles)
-    transform, slots = prepare_transform(plan, scaled=False), plan.slots
-    states = v.new_empty((slots, HV, V, K))
-    dstates = torch.empty_like(states)
-    sizes, blocks = {"H": H, "HV": HV, "K": K, "V": V}, {"C": C, "BK": BK}
-    flags = {"PACKED": packed, "PRECISION": dot_precision(v.dtype)}
-    options = {"num_warps": tiles["scan_warps"]}
-    results = (dq, dk, dv, dg, dbeta, dS_first)  # of a piece, they may start anywhere
-    known = kinds(B * T, v, q, k, g, beta, initial_state, cu_seqlens, do, dS_last, *results)
-    with on_device(v):
-        c, T_inv = transform(alignment(tensors), k, g, beta, cu_seqlens)
-        if slots and hopper:
-            from . import on_hopper
+def prepare_piece(plan, scale, hopper, v_first, has_dS, dS_v_first, precision):
+    """The four launches, for contiguous tensors: writes all gradients, keeps nothing else.
 
-            on_hopper.chunk_states(
-                k, v, beta, c, T_inv, initial_state, strides, states, cu_seqlens, N, known
-            )
-        elif slots:
-            launch(
-                chunk_states_kernel, (N * HV * cdiv(V, BV),),
-                (k, v, beta, c, T_inv, initial_state, states, cu_seqlens, T, B * T),
-                {**sizes, **strides, **blocks, "BV": BV,
-                 "HAS_S": initial_state is not None, **flags, "STAGES": tiles["stages"]},
-                known, **options,
-            )  # fmt: skip
-        if slots and hopper:
-            on_hopper.gradients(
-                q, k, v, beta, do, c, T_inv, states, dstates, dS_last, dS_strides,
-                dq, dk, dv, dg, dbeta, dS_first, cu_seqlens, scale, slots, known,
-            )  # fmt: skip
-        else:
-            launch(
-                state_gradients_kernel, (N * HV * cdiv(V, BV),),
-                (q, k, do, beta, c, T_inv, dS_last, dv, dstates, dS_first, cu_seqlens, scale, T,
-                 B * T),
-                {**sizes, **dS_strides, **blocks, "BV": BV, "HAS_DS": dS_last is not None, **flags,
-                 "STAGES": tiles["stages"]},
-                known, **options,
-            )  # fmt: skip
-        short = hopper  # then the whole chunks are done
-        if slots and not (short and not packed and T % C == 0):
-            launch(
-                chunk_gradients_kernel, (N if short else slots, H),
-                (q, k, v, beta, c, T_inv, do, dv, states, dstates, dq, dk, dg, dbeta, cu_seqlens,
-                 scale, N, T, B * T),
-                {**sizes, **blocks, "BV": tiles["gradient_BV"], "HAS_G": g is not None,
-                 "PACKED": packed, "SHORT": short, "PRECISION": flags["PRECISION"]},
-                known, num_warps=tiles["gradient_warps"],
+    `run(q, k, v, g, beta, S, cu_seqlens, do, dS_last, dq, dk, dv, dg, dbeta, dS_first)`
+    """
+    N, T, total = plan.N, plan.T, plan.total
+    transform = prepare_transform(plan, scaled=False)
+    if hopper:
+        from . import on_hopper
+
+        find_states = on_hopper.prepare_states(plan, v_first)
+        find_dstates = on_hopper.prepare_state_gradients(plan, has_dS, dS_v_first)
+        find_rest = [on_hopper.prepare_chunk_gradients(plan)]
+        if plan.packed or T % plan.tiles["C"]:
+            find_rest.append(prepare_chunk_gradients(plan, precision, short=True))
+    else:
+        forwards = (chunk_states_kernel, v_first, {"HAS_S": plan.has_S})
+        backwards = (state_gradients_kernel, dS_v_first, {"HAS_DS": has_dS})
+        find_states, find_dstates = (
+            prepare_scan(plan, precision, *way) for way in (forwards, backwards)
+        )
+        find_rest = [prepare_chunk_gradients(plan, precision, short=False)]
+    size = (plan.slots, plan.HV, plan.V, plan.K)
+
+    def run(*tensors):
+        q, k, v, g, beta, S, cu_seqlens, do, dS_last, dq, dk, dv, dg, dbeta, dS_first = tensors
+        aligned = alignment(tensors)  # the results, too: those of a piece may start anywhere
+        states = v.new_empty(size)
+        dstates = torch.empty_like(states)
+        c, T_inv = transform(aligned, k, g, beta, cu_seqlens)
+        find_states(aligned, k, v, beta, c, T_inv, S, states, cu_seqlens, T, total)
+        # what is called Z stays in dv until the last launch makes dv of it
+        find_dstates(
+            aligned, q, k, do, beta, c, T_inv, dS_last, dv, dstates, dS_first, cu_seqlens,
+            scale, T, total,
+        )  # fmt: skip
+        for find in find_rest:
+            find(
+                aligned, q, k, v, beta, c, T_inv, do, dv, states, dstates, dq, dk, dg, dbeta,
+                cu_seqlens, scale, N, T, total,
             )  # fmt: skip
 
+    return run
 
-def state_strides(S, K, V):
-    """`S` and how it lies in memory, `[V, K]` or `[K, V]`; copied if neither."""
-    if S is not None and not S.is_contiguous():
-        if S.mT.is_contiguous():
-            return S, {"S_v": 1, "S_k": V}
-        S = S.contiguous()
-    return S, {"S_v": K, "S_k": 1}
+
+def prepare_scan(plan, precision, kernel, v_first, flag):
+    """A launch of one of the two scans; the state that it starts from lies as `v_first` says."""
+    tiles = plan.tiles
+    constants = {"H": plan.H, "HV": plan.HV, "K": plan.K, "V": plan.V}
+    constants |= state_layout(plan, v_first)
+    constants |= {"C": tiles["C"], "BK": tiles["BK"], "BV": tiles["BV"], **flag}
+    constants |= {"PACKED": plan.packed, "PRECISION": precision, "STAGES": tiles["stages"]}
+    grid = (plan.N * plan.HV * cdiv(plan.V, tiles["BV"]),)
+    return prepare_launch(kernel, grid, constants, plan.types, num_warps=tiles["scan_warps"])
+
+
+def prepare_chunk_gradients(plan, precision, short):
+    """A launch for all chunks, or for those alone that are `short`, one a sequence at most."""
+    tiles = plan.tiles
+    constants = {"H": plan.H, "HV": plan.HV, "K": plan.K, "V": plan.V}
+    constants |= {"C": tiles["C"], "BK": tiles["BK"], "BV": tiles["gradient_BV"]}
+    constants |= {"HAS_G": plan.has_g, "PACKED": plan.packed, "SHORT": short}
+    constants |= {"PRECISION": precision}
+    return prepare_launch(
+        chunk_gradients_kernel, (plan.N if short else plan.slots, plan.H), constants, plan.types,
+        num_warps=tiles["gradient_warps"],
+    )  # fmt: skip
+
+
+def laid_out(S):
+    """`S` in float32, copied if need be, and whether it lies as `[V, K]`, not as `[K, V]`."""
+    if S is None:
+        return None, True
+    S = in_dtype(S, torch.float32)
+    if S.is_contiguous():
+        return S, True
+    return (S, False) if S.mT.is_contiguous() else (S.contiguous(), True)
 
 
 def gradient_tiles(K, dtype, chunk_size, hopper=False):

@@ -223,27 +223,12 @@ def signals(COUNT: gl.constexpr, arrivals: gl.constexpr):
     return bars
 
 
-def tiles_of(q, k, v, UT, o, key_columns=BK.value):
-    """Descriptors by which the copy engine finds a chunk's tiles: `[tokens, heads x size]`."""
-    B, T, H, K = k.shape
-    tokens, dim_v = B * T, v.shape[2] * v.shape[3]
-    return (
-        describe(q, tokens, H * K, key_columns),
-        describe(k, tokens, H * K, key_columns),
-        describe(v, tokens, dim_v, BV.value),
-        describe(UT, UT.shape[0] * UT.shape[1], C.value, C.value),
-        describe(o, tokens, dim_v, BV.value),
-    )
-
-
-def describe(x, rows, columns, tile_columns):
-    """`x` as a matrix, and its tiles of `C` rows."""
-    return tiling(x.dtype, rows, columns, tile_columns)(x)
-
-
 @lru_cache(maxsize=4096)
 def tiling(dtype, rows, columns, tile_columns):
-    """`describe` for matrices that look alike: Triton checks each descriptor it makes for 3 us."""
+    """A function that describes matrices that look alike to the copy engine, in tiles of `C` rows.
+
+    Triton checks each descriptor it makes for 3 us: here one, and the others are made after it.
+    """
     block = [C.value, tile_columns]
     base = torch.empty(0, dtype=dtype)
     checked = vars(

@@ -11,8 +11,8 @@ from .chunk_gradients_hopper import chunk_gradients_hopper_kernel
 from .chunk_scan_hopper import chunk_scan_hopper_kernel
 from .chunk_states_hopper import chunk_states_hopper_kernel
 from .forward import state_layout
-from .hopper import BK, BV, C, describe, tiles_of, tiling
-from .launch import cdiv, launch, prepare_launch
+from .hopper import BK, BV, C, tiling
+from .launch import cdiv, prepare_launch
 from .segments import join_segments_kernel, segment_maps_kernel
 from .state_gradients_hopper import state_gradients_hopper_kernel
 
@@ -67,45 +67,81 @@ def prepare_scan(plan, scale, v_first):
     return run
 
 
-def gradients(
-    q, k, v, beta, do, c, T_inv, states, dstates, dS_last, dS_strides,
-    dq, dk, dv, dg, dbeta, dS_first, cu_seqlens, scale, slots, known,
-):  # fmt: skip
-    """The gradients of all whole chunks, and of the states; arguments as in `chunk_backward`."""
-    B, T, H, K = k.shape
-    HV, V = v.shape[2:]
-    N, packed = dS_first.shape[0], cu_seqlens is not None
-    Z = dv  # what the first kernel writes there, the second makes dv of
-    q_tiles, k_tiles, v_tiles, T_tiles, Z_tiles = tiles_of(q, k, v, T_inv, Z, K)
-    do_tiles = describe(do, B * T, HV * V, BV.value)
-    S_tiles, dS_tiles = (describe(x, slots * HV * V, K, K) for x in (states, dstates))
-    launch(
+def prepare_states(plan, v_first):
+    """The states that the chunks receive; arguments as in `backward.prepare_piece`, and below."""
+    H, HV, K, V = plan.H, plan.HV, plan.K, plan.V
+    keys, values, matrices = tilings_of(plan, BK.value)
+    rows = tiling(plan.dtype, plan.slots * HV * V, K, BK.value)
+    start = prepare_launch(
+        chunk_states_hopper_kernel, (plan.N * HV * (V // BV.value),),
+        {"K": K, "V": V, **state_layout(plan, v_first), "HAS_S": plan.has_S,
+         "PACKED": plan.packed},
+        plan.types, num_warps=4, maxnreg=128,
+    )  # fmt: skip
+
+    def run(aligned, k, v, beta, c, T_inv, S, states, cu_seqlens, T, total):
+        start(
+            aligned, keys(k), values(v), matrices(T_inv), rows(states), beta, c, S, cu_seqlens,
+            T, total, H, HV,
+        )  # fmt: skip
+
+    return run
+
+
+def prepare_state_gradients(plan, has_dS, v_first):
+    """The gradients of the states and of the first one; the last one's lies as `v_first` says."""
+    N, H, HV, K, V = plan.N, plan.H, plan.HV, plan.K, plan.V
+    keys, values, matrices = tilings_of(plan, K)
+    rows = tiling(plan.dtype, plan.slots * HV * V, K, K)
+    start = prepare_launch(
         state_gradients_hopper_kernel, (N * HV * (V // BV.value),),
-        (q_tiles, k_tiles, do_tiles, T_tiles, Z_tiles, dS_tiles, beta, c, Z, dS_last, dS_first,
-         cu_seqlens, scale, N, T, B * T, H, HV),
-        {"K": K, "V": V, **dS_strides, "HAS_DS": dS_last is not None, "PACKED": packed},
-        known, num_warps=4,
-    )  # fmt: skip
-    launch(
-        chunk_gradients_hopper_kernel, (min(slots * H, multiprocessors(v.device)),),
-        (q_tiles, k_tiles, v_tiles, do_tiles, Z_tiles, T_tiles, S_tiles, dS_tiles, beta, c, Z,
-         dq, dk, dg, dbeta, cu_seqlens, scale, N, slots, T, B * T, H, HV),
-        {"K": K, "V": V, "HAS_G": dg is not None, "PACKED": packed}, known, num_warps=4,
+        {"K": K, "V": V, **state_layout(plan, v_first), "HAS_DS": has_dS,
+         "PACKED": plan.packed},
+        plan.types, num_warps=4,
     )  # fmt: skip
 
+    def run(
+        aligned, q, k, do, beta, c, T_inv, dS_last, Z, dstates, dS_first, cu_seqlens,
+        scale, T, total,
+    ):  # fmt: skip
+        start(
+            aligned, keys(q), keys(k), values(do), matrices(T_inv), values(Z), rows(dstates),
+            beta, c, Z, dS_last, dS_first, cu_seqlens, scale, N, T, total, H, HV,
+        )  # fmt: skip
 
-def chunk_states(k, v, beta, c, T_inv, S_first, strides, states, cu_seqlens, N, known):
-    """The states that the chunks receive, to `states`."""
-    T, H, K = k.shape[1:]
-    HV, V = v.shape[2:]
-    _, k_tiles, v_tiles, T_tiles, _ = tiles_of(k, k, v, T_inv, v)
-    S_tiles = describe(states, states.numel() // K, K, BK.value)
-    launch(
-        chunk_states_hopper_kernel, (N * HV * (V // BV.value),),
-        (k_tiles, v_tiles, T_tiles, S_tiles, beta, c, S_first, cu_seqlens, T, len(v) * T, H, HV),
-        {"K": K, "V": V, **strides, "HAS_S": S_first is not None, "PACKED": cu_seqlens is not None},
-        known, num_warps=4, maxnreg=128,
+    return run
+
+
+def prepare_chunk_gradients(plan):
+    """All other gradients of the whole chunks."""
+    slots, H, HV, K, V = plan.slots, plan.H, plan.HV, plan.K, plan.V
+    keys, values, matrices = tilings_of(plan, K)
+    rows = tiling(plan.dtype, slots * HV * V, K, K)
+    start = prepare_launch(
+        chunk_gradients_hopper_kernel, (min(slots * H, multiprocessors(plan.device)),),
+        {"K": K, "V": V, "HAS_G": plan.has_g, "PACKED": plan.packed}, plan.types, num_warps=4,
     )  # fmt: skip
+
+    def run(
+        aligned, q, k, v, beta, c, T_inv, do, Z, states, dstates, dq, dk, dg, dbeta, cu_seqlens,
+        scale, N, T, total,
+    ):  # fmt: skip
+        start(
+            aligned, keys(q), keys(k), values(v), values(do), values(Z), matrices(T_inv),
+            rows(states), rows(dstates), beta, c, Z, dq, dk, dg, dbeta, cu_seqlens,
+            scale, N, slots, T, total, H, HV,
+        )  # fmt: skip
+
+    return run
+
+
+def tilings_of(plan, key_columns):
+    """Tiles of queries and keys, of values and what is like them, and of the chunks' matrices."""
+    return (
+        tiling(plan.dtype, plan.total, plan.H * plan.K, key_columns),
+        tiling(plan.dtype, plan.total, plan.HV * plan.V, BV.value),
+        tiling(torch.float16, plan.HV * plan.total, C.value, C.value),
+    )
 
 
 def segment_length(tokens, programs, device):

@@ -10,7 +10,7 @@ from functools import partial
 import torch
 
 from .activations import Activations, in_dtype
-from .backward import chunk_backward
+from .backward import prepare_backward
 from .decode import prepare_recurrent
 from .forward import prepare_forward
 
@@ -42,7 +42,7 @@ class Rule:
         self.activations = Activations(*six, dtype, norm, sigmoid, negative)
         self.dtype, self.chunk_size = dtype, chunk_size
         self.scale, self.v_first = scale, v_first
-        self.scan = None
+        self.scan, self.gradients = None, prepare_backward(scale, chunk_size)
 
     def activate(self, q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens):
         """The seven tensors that the kernels take."""
@@ -63,13 +63,10 @@ class Rule:
     def backward(self, tensors, do, dS):
         """Gradients of the tensors, None for those that have none."""
         q, k, v, g, beta, A_log, dt_bias, S, _ = tensors
-        activated = self.activate(*tensors)
-        *given, S, cu_seqlens = activated
+        *given, S, cu_seqlens = self.activate(*tensors)
         if not self.v_first:
             S, dS = (None if x is None else x.mT for x in (S, dS))
-        dq, dk, dv, dg, dbeta, dS = chunk_backward(
-            *given, self.scale, S, cu_seqlens, self.chunk_size, do, dS
-        )
+        dq, dk, dv, dg, dbeta, dS = self.gradients(*given, S, cu_seqlens, do, dS)
         six = (q, k, g, beta, A_log, dt_bias)
         dq, dk, dg, dbeta, dA_log, ddt_bias = self.activations.backward(
             six, given[3], dq, dk, dg, dbeta

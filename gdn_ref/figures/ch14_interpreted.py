@@ -36,7 +36,7 @@ class Counts:
 
 @contextmanager
 def counting(*modules):
-    """`Counts` of the forward pass, and of what these modules launch by themselves."""
+    """`Counts` of both passes, and of what these modules launch by themselves."""
     counts, builder, launch = Counts(), interpreter_builder, launches.launch
     load, store, dot = builder.create_masked_load, builder.create_masked_store, builder.create_dot
 

@@ -129,8 +129,7 @@ def on_paper(note, room=None):
 
     with ExitStack() as stack:
         stack.enter_context(torch.device("meta"))
-        for module in (backward, launches):
-            stack.enter_context(patch.object(module, "launch", note))
+        stack.enter_context(patch.object(launches, "launch", note))
         for module in (backward, forward, launches):  # tensors without data have no address
             aligned = patch.object(module, "alignment", lambda tensors: (True,) * len(tensors))
             stack.enter_context(aligned)
@@ -176,7 +175,7 @@ def count(T=64, H=1, HV=2, K=16, V=16, chunk_size=16):
     """Run the backward pass of one sequence, float16 with states, and count as chapter 14 does."""
     tokens, normal, S = half_inputs(T, H, HV, K, V)
     do, dS = normal(1, T, HV, V).half(), normal(1, HV, V, K)
-    with counting(backward) as counts:
+    with counting() as counts:
         backward.chunk_backward(*tokens, 1.0, S, None, chunk_size, do, dS)
     return counts
 

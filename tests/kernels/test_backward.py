@@ -16,6 +16,7 @@ from gdn_ref import backward, chunk_gated_delta_rule, fused_recurrent_gated_delt
 from gdn_ref.chunking import decay
 from gdn_ref.gated_delta_rule import chunk as chunk_forward
 from gdn_ref.kernels import backward as kernels
+from gdn_ref.kernels import launch as launches
 from gdn_ref.kernels.chunk_gradients import chunk_gradients_kernel
 from gdn_ref.kernels.chunk_states import chunk_states_kernel
 from gdn_ref.kernels.state_gradients import state_gradients_kernel
@@ -382,13 +383,14 @@ def in_pieces(monkeypatch):
     """
 
     def start(room):
-        found, run = [], kernels.piece_backward
+        found, prepare = [], kernels.prepare_piece
 
-        def watched(q, *rest):
-            found.append(len(q))
-            run(q, *rest)
+        def watched(plan, *rest):
+            run = prepare(plan, *rest)
+            return lambda *tensors: (found.append(plan.N), run(*tensors))
 
-        monkeypatch.setattr(kernels, "piece_backward", watched)
+        monkeypatch.setattr("gdn_ref.prepared._remembered", {})  # what calls did before, in whole
+        monkeypatch.setattr(kernels, "prepare_piece", watched)
         monkeypatch.setattr(kernels, "programs_at_once", lambda device, hopper: room)
         monkeypatch.setattr(kernels, "LEAST_BYTES", 1)
         return found
@@ -432,7 +434,7 @@ def test_pieces_without_sequences_or_tokens(in_pieces, B, T):
     leaves, (o, S) = results(chunk_gated_delta_rule, inputs, backend="triton")
     do, dS = gradients_given(o, S)
     torch.autograd.backward([o, S], [do, dS])
-    assert sum(found) == B
+    assert not found
     if B:
         assert torch.equal(leaves["initial_state"].grad, dS)
 
@@ -441,7 +443,7 @@ def test_packed_sequences_stay_together(in_pieces):
     found = in_pieces(1)
     cu_seqlens = torch.tensor([0, 9, 17, 40])
     compare(arguments(N=3), cu_seqlens=cu_seqlens, chunk_size=16)
-    assert found == [1]
+    assert found == [3]
 
 
 def test_what_is_compiled_for_one_piece_fits_all_that_share_its_key(in_pieces, monkeypatch):
@@ -455,11 +457,114 @@ def test_what_is_compiled_for_one_piece_fits_all_that_share_its_key(in_pieces, m
         key = (kernel, known, *constants.values(), *options.values())
         assert keys.setdefault(key, aligned) == aligned, kernel.fn.__name__
 
-    monkeypatch.setattr(kernels, "launch", watched)
+    monkeypatch.setattr(launches, "launch", watched)
     q, k, v, do = torch.zeros(4, 3, 2, 1, 4)
     g, beta = torch.zeros(2, 3, 2, 1, dtype=torch.float64)
     kernels.chunk_backward(q, k, v, g, beta, 1.0, None, None, 16, do, None)
     assert found == [1, 1, 1]
+
+
+def shifted(x):
+    """A copy that starts between multiples of 16 bytes."""
+    copy = x.new_empty(x.numel() + 1)[1:].view(x.shape).copy_(x)
+    assert copy.data_ptr() % 16
+    return copy
+
+
+GIVEN_LOOKS = {  # what a call may look like that shares its seven tensors' look with another
+    "plain": lambda do, dS: (do, dS),
+    "no_gradient_of_the_state": lambda do, dS: (do, None),
+    "state_first_by_keys": lambda do, dS: (do, dS.mT.contiguous().mT),
+    "state_apart": lambda do, dS: (do, dS.transpose(0, 1).contiguous().transpose(0, 1)),
+    "state_wide": lambda do, dS: (do, dS.double()),
+    "state_shifted": lambda do, dS: (do, shifted(dS)),
+    "outputs_apart": lambda do, dS: (do.transpose(1, 3).contiguous().transpose(1, 3), dS),
+    "outputs_wide": lambda do, dS: (do.double(), dS),
+    "outputs_shifted": lambda do, dS: (shifted(do), dS),
+}
+
+
+def contiguous_call(B=3, **sizes):
+    """The seven tensors of `kernels.prepare_backward`, `do` and `dS_last`."""
+    inputs = arguments(B=B, **sizes)
+    *tokens, S = (x.contiguous() for x in inputs.values())
+    do, dS = gradients_given(tokens[2], S)
+    return (*tokens, S, None), do, dS.mT.contiguous()
+
+
+@pytest.mark.parametrize("first", ["plain", "no_gradient_of_the_state", "state_first_by_keys"])
+def test_gradients_do_not_depend_on_the_look_of_the_call_before(in_pieces, first):
+    found = in_pieces(2)
+    tensors, do, dS = contiguous_call(T=20, HV=1, K=3, V=5)
+    tensors = (*tensors[:5], tensors[5].mT, None)
+    plain, without = (
+        kernels.prepare_backward(0.7, 16)(*tensors, do, given) for given in (dS, 0.0 * dS)
+    )
+    run = kernels.prepare_backward(0.7, 16)
+    run(*tensors, *GIVEN_LOOKS[first](do, dS))
+    for look, given in GIVEN_LOOKS.items():
+        right = without if look == "no_gradient_of_the_state" else plain
+        for x, y in zip(run(*tensors, *given(do, dS)), right, strict=True):
+            assert torch.equal(x, y), look
+    assert set(found) == {2, 1}
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    """Of each launch from now on, all that it is started for; no kernel runs."""
+    found = []
+
+    def launch(kernel, grid, arguments, constants, known, **options):
+        dtypes = [x.dtype for x in arguments if isinstance(x, torch.Tensor)]
+        what = (kernel.fn.__name__, grid, constants, known, options, dtypes)
+        found.append(what)
+        return lambda *arguments: found.append(what)
+
+    monkeypatch.setattr(launches, "launch", launch)
+    return found
+
+
+@pytest.fixture(params=["portable", "hopper"])
+def path(request, monkeypatch):
+    """Both paths; on the second, tensors are taken to be on a Hopper GPU."""
+    if request.param == "hopper":
+        from gdn_ref.kernels import on_hopper
+
+        monkeypatch.setattr(kernels, "made_for_hopper", lambda k, v, C: True)
+        monkeypatch.setattr(on_hopper, "multiprocessors", lambda device: 132)
+    return request.param
+
+
+@pytest.mark.parametrize("first", GIVEN_LOOKS)
+def test_launches_do_not_depend_on_the_look_of_the_call_before(path, in_pieces, launched, first):
+    exact = path == "portable"
+    in_pieces(16 if exact else 4)  # two sequences
+    (*tokens, S, _), do, dS = contiguous_call(K=64, V=64)
+    if not exact:
+        tokens, do = [x.half() for x in tokens[:3]] + tokens[3:], do.half()
+    others = {  # the seven tensors themselves may start elsewhere
+        "same": (*tokens, S.mT, None),
+        "tokens_shifted": (*map(shifted, tokens), S.mT, None),
+    }
+    run = kernels.prepare_backward(1.0, 64)
+    run(*others["same"], *GIVEN_LOOKS[first](do, dS))
+    for (second, tensors), (look, given), precision in product(
+        others.items(), GIVEN_LOOKS.items(), ("highest", "high")
+    ):
+        torch.set_float32_matmul_precision(precision)
+        try:
+            found = []
+            for call in (run, kernels.prepare_backward(1.0, 64)):
+                launched.clear()
+                call(*tensors, *given(do, dS))
+                found.append(list(launched))
+        finally:
+            torch.set_float32_matmul_precision("highest")
+        assert found[0] == found[1], (second, look, precision)
+        on_hopper = [what for what in found[0] if "hopper" in what[0]]
+        aligned = second == "same" and look != "outputs_shifted"
+        assert len(on_hopper) == (6 if aligned and not exact else 0)
+        assert len(found[0]) - len(on_hopper) == (4 if on_hopper else 8)
 
 
 @pytest.mark.parametrize(
