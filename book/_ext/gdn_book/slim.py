@@ -5,6 +5,7 @@ sheets keep only the rules for classes that some page or script names, and its i
 icons that these rules draw. The book's own style sheets stay as they are.
 """
 
+import logging
 import re
 from pathlib import Path
 
@@ -92,6 +93,8 @@ def _classes(selector):
 def keep_icons(path, icons):
     """The font with these icons alone, and without the name, which its licence reserves."""
     from fontTools import subset
+
+    logging.getLogger("fontTools").setLevel(logging.WARNING)  # it tells of each table
 
     options = subset.Options(name_IDs=[0, 13, 14], layout_features=[])
     font = subset.load_font(path, options)

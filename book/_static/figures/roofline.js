@@ -5,7 +5,7 @@
 GDN.figure("roofline", (host) => {
   const width = 440, height = 444, left = 58, right = 424, top = 24, bottom = 222;
   const peak = 989.4e12, bandwidth = 3.35e12, ridge = peak / bandwidth;
-  const processors = 132, link = 728e-6 / 512; // seconds a chunk, as recorded
+  const processors = 132, link = 641e-6 / 512; // seconds a chunk, as recorded
   const drawing = GDN.canvas(host, width, height,
     "FLOPs a second against FLOPs a byte, and below it the four limits in microseconds");
   const state = { C: 64, heads: 32, d: 128, T: 32768, segments: 1 };
