@@ -71,7 +71,7 @@ class Visit:
         self.page.set_default_timeout(15_000)
         self.root, self.asked, self.trouble = root, [], []
         self.page.on("request", self.on_request)
-        self.page.on("requestfailed", lambda r: self.trouble.append(f"failed: {r.url}"))
+        self.page.on("requestfailed", self.on_failure)
         self.page.on("response", self.on_response)
         self.page.on("console", self.on_console)
         self.page.on("pageerror", lambda error: self.trouble.append(f"exception: {error}"))
@@ -80,6 +80,10 @@ class Visit:
         self.asked.append(request.url)
         if not request.url.startswith((self.root, "data:", "blob:")):
             self.trouble.append(f"asks elsewhere: {request.url}")
+
+    def on_failure(self, request):
+        if request.failure != "net::ERR_ABORTED":  # what a page asked for when it was left
+            self.trouble.append(f"failed: {request.url}")
 
     def on_response(self, response):
         if response.status >= 400:

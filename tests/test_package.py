@@ -129,7 +129,8 @@ def distributions(tmp_path_factory):
     build("--sdist", "--outdir", at, checkout)
     (sdist,) = at.glob("*.tar.gz")
     with tarfile.open(sdist) as tar:
-        tar.extractall(at / "unpacked", filter="data")
+        safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # from 3.11.4 on
+        tar.extractall(at / "unpacked", **safely)
     (unpacked,) = (at / "unpacked").iterdir()
     build("--wheel", "--outdir", at / "from_sdist", unpacked)
     return {
