@@ -32,8 +32,11 @@
     const next = marks.slice(Math.max(below, 0), Math.max(below, 0) + BATCH);
     typeset(next).then(() => idle(rest));
   };
+  // The scripts of the figures have run then, and the figures are as high as they will be.
+  const drawn = new Promise((go) => document.addEventListener("DOMContentLoaded", go));
   window.MathJax.startup = {
     pageReady: () => MathJax.startup.defaultPageReady()
+      .then(() => drawn)
       .then(() => typeset(waiting().filter(inView)))
       .then(() => { show(); idle(rest); }),
   };

@@ -100,6 +100,17 @@ def test_nothing_moves_while_formulas_arrive(request, where, path):
     assert page.evaluate("window.shift") < 0.1
 
 
+def test_nothing_moves_on_a_slow_phone(browser, server):
+    """The first page, whose figure is in view: formulas may not be quicker than the figure."""
+    with Visit(browser, server, viewport=PHONE) as visit:
+        slow = visit.context.new_cdp_session(visit.page)
+        slow.send("Emulation.setCPUThrottlingRate", {"rate": 6})
+        visit.page.add_init_script(WATCH)
+        visit.page.goto(server + "book/intro.html", wait_until="load")
+        visit.page.wait_for_timeout(3000)
+        assert visit.page.evaluate("window.shift") < 0.1
+
+
 @read_pages
 def test_weighs_less_than_1_5_megabytes(desk):
     """As a server that does not compress sends it; pictures and figures' data are not counted."""
