@@ -12,3 +12,28 @@ def unwritten_memory_is_nan():
     torch.utils.deterministic.fill_uninitialized_memory = True
     yield
     torch.use_deterministic_algorithms(False)
+
+
+@pytest.fixture
+def in_pieces(monkeypatch):
+    """`in_pieces(room)`: from now on batches are cut as on a device of `room` programs at a time.
+
+    Returns a list to which each piece that is run adds its number of sequences.
+    """
+
+    from gdn_ref.kernels import backward as kernels
+
+    def start(room):
+        found, prepare = [], kernels.prepare_piece
+
+        def watched(plan, *rest):
+            run = prepare(plan, *rest)
+            return lambda *tensors: (found.append(plan.N), run(*tensors))
+
+        monkeypatch.setattr("gdn_ref.prepared._remembered", {})  # what calls did before, in whole
+        monkeypatch.setattr(kernels, "prepare_piece", watched)
+        monkeypatch.setattr(kernels, "programs_at_once", lambda device, hopper: room)
+        monkeypatch.setattr(kernels, "LEAST_BYTES", 1)
+        return found
+
+    return start

@@ -14,11 +14,11 @@ pytestmark = pytest.mark.interpreter
 SHARED_BYTES = {80: 166912, 90: 232448, 100: 232448}  # the most one block may have
 TENSOR_MEMORY_COLUMNS = 512
 # float32 operands take three tf32 products each, and spill; the 16-bit kernels hardly do, and
-# the scan made for Hopper a few numbers, most of them in its short last chunk; the gradients of one
-# chunk are more than registers hold
+# of those made for Hopper the scan of 128 key dimensions alone, a few numbers, most of them in its
+# short last chunk; the gradients of one chunk are more than registers hold
 SPILLED_BYTES = {80: 700, 90: 400, 100: 400}
 SPILLED_BYTES_OF = {
-    "hopper": 64,
+    "hopper": 0,
     "recurrent": 64,
     "activations": 0,
     "backward": 1600,
@@ -53,4 +53,6 @@ def test_the_16_bit_kernels_hardly_spill(report):
     for name, used in kernels.items():
         if "float32" not in name:
             most = SPILLED_BYTES_OF.get(name.split()[1], SPILLED_BYTES[capability])
+            if "hopper scan K=128" in name:
+                most = 64
             assert used["spilled_bytes"] <= most, name

@@ -375,29 +375,6 @@ def test_results_may_be_changed_in_place(state_v_first):
     torch.testing.assert_close(*found, rtol=0, atol=0)
 
 
-@pytest.fixture
-def in_pieces(monkeypatch):
-    """`in_pieces(room)`: from now on batches are cut as on a device of `room` programs at a time.
-
-    Returns a list to which each piece that is run adds its number of sequences.
-    """
-
-    def start(room):
-        found, prepare = [], kernels.prepare_piece
-
-        def watched(plan, *rest):
-            run = prepare(plan, *rest)
-            return lambda *tensors: (found.append(plan.N), run(*tensors))
-
-        monkeypatch.setattr("gdn_ref.prepared._remembered", {})  # what calls did before, in whole
-        monkeypatch.setattr(kernels, "prepare_piece", watched)
-        monkeypatch.setattr(kernels, "programs_at_once", lambda device, hopper: room)
-        monkeypatch.setattr(kernels, "LEAST_BYTES", 1)
-        return found
-
-    return start
-
-
 PIECES = {  # T, dtype, what is left out, other options
     "short_last_chunk": (20, torch.float32, None, {}),
     "whole_chunks": (32, torch.float32, None, {}),

@@ -85,6 +85,23 @@ def compare(found, expected, dtype=torch.bfloat16, precision="highest"):
     assert not wrong, wrong
 
 
+def replayed(inputs, given):
+    """Gradients of a call on a stream, and of its replay from a graph, into zeros."""
+    stream = torch.cuda.Stream()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        expected = gradients(inputs, given)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        found = gradients(inputs, given)
+    for x in found.values():
+        x.zero_()
+    graph.replay()
+    torch.cuda.synchronize()
+    return expected, found
+
+
 def equal(found, expected):
     for name, x in found.items():
         assert torch.equal(x, expected[name]), name
@@ -261,29 +278,6 @@ def test_gradients_that_lie_apart_in_memory(path):
     equal(gradients(inputs, apart), gradients(inputs, (do, dS)))
 
 
-@pytest.fixture
-def in_pieces(monkeypatch):
-    """`in_pieces(room)`: batches of any size are cut as on a device of `room` programs at a time.
-
-    Returns a list to which each piece that is run adds its number of sequences.
-    """
-
-    def start(room):
-        found, prepare = [], kernels.prepare_piece
-
-        def watched(plan, *rest):
-            run = prepare(plan, *rest)
-            return lambda *tensors: (found.append(plan.N), run(*tensors))
-
-        monkeypatch.setattr("gdn_ref.prepared._remembered", {})  # what calls did before, in whole
-        monkeypatch.setattr(kernels, "prepare_piece", watched)
-        monkeypatch.setattr(kernels, "programs_at_once", lambda device, hopper: room)
-        monkeypatch.setattr(kernels, "LEAST_BYTES", 1)
-        return found
-
-    return start
-
-
 @pytest.mark.parametrize("T", [192, 200])
 @pytest.mark.parametrize("v_first", [False, True])
 def test_in_pieces_all_gradients_keep_their_bits(path, in_pieces, v_first, T):
@@ -312,19 +306,7 @@ def test_a_cuda_graph_replays_the_pieces(path, in_pieces):
     given = gradients_given(inputs)
     whole = gradients(inputs, given)
     in_pieces(4)
-    stream = torch.cuda.Stream()
-    torch.cuda.synchronize()
-    with torch.cuda.stream(stream):
-        gradients(inputs, given)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=stream):
-        found = gradients(inputs, given)
-    for x in found.values():
-        x.zero_()
-    graph.replay()
-    torch.cuda.synchronize()
-    equal(found, whole)
+    equal(replayed(inputs, given)[1], whole)
 
 
 @pytest.mark.parametrize("B, T, H, HV, bar", [(4, 4096, 16, 32, 918e6), (16, 2048, 8, 8, 436e6)])
@@ -363,18 +345,7 @@ def test_a_step_of_training_has_the_same_bits_again_and_little_memory(B, T, H, H
 def test_a_cuda_graph_replays_both_passes(K):
     inputs = arguments(K=K)
     given = gradients_given(inputs)
-    stream = torch.cuda.Stream()
-    torch.cuda.synchronize()
-    with torch.cuda.stream(stream):
-        expected = gradients(inputs, given)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=stream):
-        found = gradients(inputs, given)
-    for x in found.values():
-        x.zero_()
-    graph.replay()
-    torch.cuda.synchronize()
+    expected, found = replayed(inputs, given)
     equal(found, expected)
 
 
