@@ -8,15 +8,16 @@
     dbeta = row sums of Z . (R - tril(Gamma . K K^T, -1) E)               eq-grad-beta
     dg, from all that a token's decay lies between                        eq-grad-crossing
 
-Three groups of warps share the work: `query_warps` compute E and dQ, `key_warps` dK and dV, and
-`score_warps` what is a number for each pair of tokens: X, N, and dbeta and dg from them. They meet
-in shared memory. One `load_warp` runs ahead. As many programs as there are multiprocessors take one
-chunk and key head after the other. Whole chunks only: `chunk_gradients` has the short ones. For
-16-bit inputs, head dimensions of 64 or 128, chunks of 64.
+Four groups of warps share the work: `delta_warps` compute E, `query_warps` dQ, `key_warps` dK and
+dV, and `score_warps` what is a number for each pair of tokens: X, N, and dbeta and dg from them.
+They meet in shared memory. One `load_warp` runs ahead. As many programs as there are
+multiprocessors take one chunk and key head after the other. Whole chunks only: `chunk_gradients`
+has the short ones. For 16-bit inputs, head dimensions of 64 or 128, chunks of 64.
 
 Reference: `gdn_ref.backward.chunk`.
 """
 
+import triton.language as tl
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
@@ -26,27 +27,56 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 
-from .hopper import BV, STAGES, C, matmul, segment
+from .hopper import (
+    BV,
+    COLUMNS,
+    FROM_START,
+    LINE,
+    LOG,
+    OPERAND,
+    ROWS,
+    STAGES,
+    STRENGTH,
+    TILE,
+    TO_END,
+    WEIGHTS,
+    WHOLE,
+    C,
+    load_numbers,
+    matmul,
+    segment,
+    weigh,
+)
 
-CHUNK = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], [16, C.value, 16]))
-ROW = gl.constexpr(gl.SliceLayout(1, CHUNK.value))
-COLUMN = gl.constexpr(gl.SliceLayout(0, CHUNK.value))
 LINES = gl.constexpr(gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0]))
 TOKEN = gl.constexpr(gl.BlockedLayout([1], [32], [4], [0]))
-VECTOR = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))
 
 # Few allocations, since a group of warps keeps each of them in registers: tiles of one shape lie
-# side by side, and so do all signals. Signals, and how many arrivals each waits for:
+# side by side, and so do all signals. Tiles of [C, K] are q and k of two chunks, then S and dS' of
+# each stage; tiles of [C, C] are v, dO and Z of each stage, then:
+INVERSE = gl.constexpr(3 * STAGES.value)  # two value heads' T_inv
+X_AT, N_AT, BEFORE = (gl.constexpr(INVERSE.value + n) for n in (2, 3, 4))
+SUM = gl.constexpr(2 * WEIGHTS.value)  # lines of C numbers: two heads' weights, then four sums
+# Signals, and how many arrivals each waits for:
 FULL = gl.constexpr(0)  # 2 stages: a slice of V has come (1)
-FREE = gl.constexpr(2)  # 2 stages: all have read it (3)
+FREE = gl.constexpr(2)  # 2 stages: all have read it (4)
 DELTA = gl.constexpr(4)  # 2 stages: E stands in the place of v (1)
-HEAD_FULL = gl.constexpr(6)  # 2 stages: q and k have come (1)
-HEAD_FREE = gl.constexpr(8)  # 2 stages: all have read them (3)
-SUMS = gl.constexpr(10)  # the row sums of a head are there (2)
-SUMS_FREE = gl.constexpr(11)  # they have been read (1)
-SCORES = gl.constexpr(12)  # X and N are there (1)
-SCORES_FREE = gl.constexpr(13)  # they have been read (2)
-ARRIVALS = gl.constexpr((1, 1, 3, 3, 1, 1, 1, 1, 3, 3, 2, 1, 1, 2))
+HEAD_FULL = gl.constexpr(6)  # 2 value heads: T_inv has come, and the weights are there (2)
+HEAD_FREE = gl.constexpr(8)  # 2 value heads: all have read them (4)
+PAIR_FULL = gl.constexpr(10)  # 2 chunks and key heads: q and k have come (1)
+PAIR_READ = gl.constexpr(12)  # all have read them (4)
+PAIR_FREE = gl.constexpr(14)  # dq and dk have left from their places (2)
+SUMS = gl.constexpr(16)  # the sums of a value head are there (3)
+SUMS_FREE = gl.constexpr(17)  # they have been read (1)
+SCORES = gl.constexpr(18)  # X and N are there (1)
+SCORES_FREE = gl.constexpr(19)  # they have been read (2)
+ARRIVALS = gl.constexpr((1, 1, 4, 4, 1, 1, 2, 2, 4, 4, 1, 1, 4, 4, 2, 2, 3, 1, 1, 2))
+
+
+@gluon.jit
+def inverse(square, w):
+    """T_inv of a value head, which is float16 in either dtype of the inputs."""
+    return square.index(INVERSE + w)._reinterpret(gl.float16, [C, C], square.layout)
 
 
 @gluon.jit
@@ -57,25 +87,24 @@ def crossings(J, a, b, t, before):
     `before[i, t]` is 1 where i < t, so that `J before` sums over the tokens before t; in two
     halves, since tensor cores take 16 bits.
     """
-    operand: gl.constexpr = gl.DotOperandLayout(0, CHUNK, 2)
-    r = gl.arange(0, C, ROW)[:, None]
+    r = gl.arange(0, C, ROWS)[:, None]
     high = J.to(gl.bfloat16)
     low = (J - high.to(gl.float32)).to(gl.bfloat16)
-    zero = gl.zeros([C, C], gl.float32, CHUNK)
-    from_before = matmul(gl.convert_layout(high, operand), before, zero, False)
-    from_before = matmul(gl.convert_layout(low, operand), before, from_before, True)
+    zero = gl.zeros([C, C], gl.float32, TILE)
+    from_before = matmul(gl.convert_layout(high, OPERAND), before, zero, False)
+    from_before = matmul(gl.convert_layout(low, OPERAND), before, from_before, True)
     from_before = warpgroup_mma_wait(0, deps=[from_before])
     return gl.sum(gl.where(t[None, :] <= r, from_before + a[:, None], b[:, None]), axis=0)
 
 
 @gluon.jit
 def load_warp(
-    q, k, v, do, Z, T, S, dS, head_tiles, tiles, T_tiles, state_tiles, signal,
-    cu_seqlens_ptr, N, slots, tokens, total, H, HV, V: gl.constexpr, PACKED: gl.constexpr,
+    q, k, v, do, Z, T, S, dS, c_ptr, beta_ptr, wide, square, lines, signal, cu_seqlens_ptr, N, slots, tokens, total, H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, PACKED: gl.constexpr,
 ):  # fmt: skip
     """Tiles of one chunk and head after the other, as soon as there is room for them."""
     K: gl.constexpr = k.block_shape[1]
     item_count = 0
+    head_count = 0
     n = 0
     for item in range(gl.program_id(0), slots * H, gl.num_programs(0)):
         slot = item // H
@@ -83,273 +112,321 @@ def load_warp(
         _, _, start, end = segment(cu_seqlens_ptr, slot, N, tokens, C, PACKED, True)
         if end - start >= C:
             b = item_count % 2
-            mbarrier.wait(signal.index(HEAD_FREE + b), ((item_count // 2) & 1) ^ 1)
-            full = signal.index(HEAD_FULL + b)
+            mbarrier.wait(signal.index(PAIR_FREE + b), ((item_count // 2) & 1) ^ 1)
+            full = signal.index(PAIR_FULL + b)
             mbarrier.expect(full, 4 * C * K)
-            tma.async_copy_global_to_shared(q, [start, h * K], full, head_tiles.index(2 * b))
-            tma.async_copy_global_to_shared(k, [start, h * K], full, head_tiles.index(2 * b + 1))
+            tma.async_copy_global_to_shared(k, [start, h * K], full, wide.index(2 * b + 1))
+            tma.async_copy_global_to_shared(q, [start, h * K], full, wide.index(2 * b))
             for hv in range(h * (HV // H), (h + 1) * (HV // H)):
+                w = head_count % 2
+                c_head = c_ptr + hv.to(gl.int64) * total + start
+                numbers = load_numbers(c_head, beta_ptr + start.to(gl.int64) * HV + hv, HV, 0, C)
+                mbarrier.wait(signal.index(HEAD_FREE + w), ((head_count // 2) & 1) ^ 1)
+                full = signal.index(HEAD_FULL + w)
+                mbarrier.expect(full, 2 * C * C)
+                tma.async_copy_global_to_shared(T, [hv * total + start, 0], full, inverse(square, w))
+                weigh(lines, w, numbers)
+                mbarrier.arrive(full, count=1)
                 for j in range(V // BV):
                     s = n % STAGES
                     at = [start, hv * V + j * BV]
                     S_at = [(slot * HV + hv) * V + j * BV, 0]
                     mbarrier.wait(signal.index(FREE + s), ((n // STAGES) & 1) ^ 1)
                     full = signal.index(FULL + s)
-                    mbarrier.expect(full, 2 * (3 * C * BV + C * C + 2 * BV * K))
-                    tma.async_copy_global_to_shared(S, S_at, full, state_tiles.index(2 * s))
-                    tma.async_copy_global_to_shared(v, at, full, tiles.index(3 * s))
-                    T_at = [hv * total + start, 0]
-                    tma.async_copy_global_to_shared(T, T_at, full, T_tiles.index(s))
-                    tma.async_copy_global_to_shared(Z, at, full, tiles.index(3 * s + 2))
-                    tma.async_copy_global_to_shared(do, at, full, tiles.index(3 * s + 1))
-                    tma.async_copy_global_to_shared(dS, S_at, full, state_tiles.index(2 * s + 1))
+                    mbarrier.expect(full, 2 * (3 * C * BV + 2 * BV * K))
+                    tma.async_copy_global_to_shared(S, S_at, full, wide.index(4 + 2 * s))
+                    tma.async_copy_global_to_shared(v, at, full, square.index(3 * s))
+                    tma.async_copy_global_to_shared(Z, at, full, square.index(3 * s + 2))
+                    tma.async_copy_global_to_shared(do, at, full, square.index(3 * s + 1))
+                    tma.async_copy_global_to_shared(dS, S_at, full, wide.index(5 + 2 * s))
                     n += 1
+                head_count += 1
+            item_count += 1
+
+
+@gluon.jit
+def delta_warps(
+    wide, square, lines, signal,
+    cu_seqlens_ptr, N, slots, tokens, H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, PACKED: gl.constexpr,
+):  # fmt: skip
+    """E, in the place of v; row sums of what Z meets."""
+    zero = gl.zeros([C, C], gl.float32, TILE)
+    item_count = 0
+    head_count = 0
+    n = 0
+    for item in tl.range(gl.program_id(0), slots * H, gl.num_programs(0), disable_licm=True):
+        _, _, start, end = segment(cu_seqlens_ptr, item // H, N, tokens, C, PACKED, True)
+        if end - start >= C:
+            b = item_count % 2
+            k = wide.index(2 * b + 1)
+            mbarrier.wait(signal.index(PAIR_FULL + b), (item_count // 2) & 1)
+            for _ in tl.range(HV // H, disable_licm=True):
+                w = head_count % 2
+                mbarrier.wait(signal.index(HEAD_FULL + w), (head_count // 2) & 1)
+                gamma = lines.index(WEIGHTS * w + FROM_START).load(ROWS)[:, None]
+                beta = lines.index(WEIGHTS * w + STRENGTH).load(ROWS)[:, None]
+                Z_v = gl.zeros([C], gl.float32, ROWS)
+                Z_R = gl.zeros([C], gl.float32, ROWS)
+                for _ in tl.range(V // BV, disable_licm=True):
+                    s = n % STAGES
+                    mbarrier.wait(signal.index(FULL + s), (n // STAGES) & 1)
+                    S_T = wide.index(4 + 2 * s).permute((1, 0))
+                    read = matmul(k, S_T, zero, False)
+                    v_tile = square.index(3 * s)
+                    v = v_tile.load(TILE).to(gl.float32)
+                    Z = square.index(3 * s + 2).load(TILE).to(gl.float32)
+                    Z_v += gl.sum(Z * v, axis=1)
+                    # eq-gdn-chunk-delta
+                    R = v - gamma * warpgroup_mma_wait(0, deps=[read])
+                    R_tile = v_tile._reinterpret(gl.float16, [C, BV], square.layout)
+                    R_tile.store((beta * R).to(gl.float16))
+                    fence_async_shared()
+                    E = matmul(inverse(square, w), R_tile, zero, False)
+                    Z_R += gl.sum(Z * R, axis=1)
+                    E = warpgroup_mma_wait(0, deps=[E])
+                    v_tile.store(E.to(wide.dtype))
+                    fence_async_shared()
+                    mbarrier.arrive(signal.index(DELTA + s), count=1)
+                    mbarrier.arrive(signal.index(FREE + s), count=1)
+                    n += 1
+                mbarrier.arrive(signal.index(HEAD_FREE + w), count=1)
+                mbarrier.wait(signal.index(SUMS_FREE), (head_count & 1) ^ 1)
+                lines.index(SUM + 0).store(Z_R)
+                lines.index(SUM + 1).store(Z_v - Z_R)
+                mbarrier.arrive(signal.index(SUMS), count=1)
+                head_count += 1
+            mbarrier.arrive(signal.index(PAIR_READ + b), count=1)
             item_count += 1
 
 
 @gluon.jit
 def query_warps(
-    head_tiles, tiles, T_tiles, state_tiles, pairs, sums, signal, c_ptr, beta_ptr, dq_ptr,
-    cu_seqlens_ptr, scale, N, slots, tokens, total, H, HV, V: gl.constexpr, PACKED: gl.constexpr,
+    dq_out, wide, square, lines, signal, Z_ptr,
+    cu_seqlens_ptr, scale, N, slots, tokens, H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, PACKED: gl.constexpr,
 ):  # fmt: skip
-    """E, in the place of v, and dQ; row sums of what Z and q meet."""
-    dtype: gl.constexpr = tiles.dtype
-    K: gl.constexpr = head_tiles.shape[2]
-    wide: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, K, 16])
-    operand: gl.constexpr = gl.DotOperandLayout(0, wide, 2)
-    zero = gl.zeros([C, C], gl.float32, CHUNK)
-    r = gl.arange(0, C, ROW)
-    r_operand = gl.arange(0, C, gl.SliceLayout(1, operand))
-    r_wide = gl.arange(0, C, gl.SliceLayout(1, wide))[:, None]
-    dim = gl.arange(0, K, gl.SliceLayout(0, wide))[None, :]
-    item_count = 0
-    head_count = 0
-    n = 0
-    for item in range(gl.program_id(0), slots * H, gl.num_programs(0)):
-        h = item % H
-        _, _, start, end = segment(cu_seqlens_ptr, item // H, N, tokens, C, PACKED, True)
-        if end - start >= C:
-            b = item_count % 2
-            q = head_tiles.index(2 * b)
-            k = head_tiles.index(2 * b + 1)
-            dq = gl.zeros([C, K], gl.float32, wide)
-            for hv in range(h * (HV // H), (h + 1) * (HV // H)):
-                c_head = c_ptr + hv.to(gl.int64) * total + start
-                gamma = gl.exp2(gl.load(c_head + r))[:, None]
-                decay = scale * gl.exp2(gl.load(c_head + r_operand))[:, None]
-                beta = gl.load(beta_ptr + start.to(gl.int64) * HV + hv + r * HV)[:, None]
-                Z_v = gl.zeros([C], gl.float32, ROW)
-                Z_R = gl.zeros([C], gl.float32, ROW)
-                mbarrier.wait(signal.index(HEAD_FULL + b), (item_count // 2) & 1)
-                q_sums = -gl.sum(q.load(wide).to(gl.float32) * dq, axis=1)
-                for _ in range(V // BV):
-                    s = n % STAGES
-                    mbarrier.wait(signal.index(FULL + s), (n // STAGES) & 1)
-                    S = state_tiles.index(2 * s)
-                    read = matmul(k, S.permute((1, 0)), zero, False)
-                    do = tiles.index(3 * s + 1).load(operand).to(gl.float32)
-                    dq = matmul((decay * do).to(dtype), S, dq, True)
-                    v_tile = tiles.index(3 * s)
-                    v = v_tile.load(CHUNK)
-                    Z = tiles.index(3 * s + 2).load(CHUNK)
-                    Z_v += gl.sum(Z.to(gl.float32) * v.to(gl.float32), axis=1)
-                    # eq-gdn-chunk-delta
-                    R = v.to(gl.float32) - gamma * warpgroup_mma_wait(1, deps=[read])
-                    R_tile = v_tile._reinterpret(gl.float16, [C, BV], tiles.layout)
-                    R_tile.store((beta * R).to(gl.float16))
-                    fence_async_shared()
-                    Z_R += gl.sum(Z.to(gl.float32) * R, axis=1)
-                    E = matmul(T_tiles.index(s), R_tile, zero, False)
-                    E, dq = warpgroup_mma_wait(0, deps=[E, dq])
-                    v_tile.store(E.to(dtype))
-                    fence_async_shared()
-                    mbarrier.arrive(signal.index(DELTA + s), count=1)
-                    mbarrier.arrive(signal.index(FREE + s), count=1)
-                    n += 1
-                q_sums += gl.sum(q.load(wide).to(gl.float32) * dq, axis=1)
-                mbarrier.wait(signal.index(SUMS_FREE), (head_count & 1) ^ 1)
-                sums.index(0).store(Z_R)
-                sums.index(1).store(Z_v - Z_R)
-                sums.index(2).store(q_sums)
-                mbarrier.arrive(signal.index(SUMS), count=1)
-                # eq-grad-query
-                mbarrier.wait(signal.index(SCORES), head_count & 1)
-                dq = matmul(pairs.index(0), k, dq, True)
-                dq = warpgroup_mma_wait(0, deps=[dq])
-                mbarrier.arrive(signal.index(SCORES_FREE), count=1)
-                head_count += 1
-            mbarrier.arrive(signal.index(HEAD_FREE + b), count=1)
-            at = ((start + r_wide).to(gl.int64) * H + h) * K + dim
-            gl.store(dq_ptr + at, dq.to(dtype))
-            item_count += 1
-
-
-@gluon.jit
-def key_warps(
-    head_tiles, tiles, state_tiles, pairs, sums, signal, c_ptr, beta_ptr, Z_ptr, dk_ptr,
-    cu_seqlens_ptr, N, slots, tokens, total, H, HV, V: gl.constexpr, PACKED: gl.constexpr,
-):  # fmt: skip
-    """dK and dV; row sums of what k and S meet."""
-    dtype: gl.constexpr = tiles.dtype
-    K: gl.constexpr = head_tiles.shape[2]
-    wide: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, K, 16])
-    operand: gl.constexpr = gl.DotOperandLayout(0, wide, 2)
-    rows: gl.constexpr = gl.BlockedLayout([1, 8], [32 * 8 // K, K // 8], [4, 1], [1, 0])
-    r_operand = gl.arange(0, C, gl.SliceLayout(1, operand))
-    r_wide = gl.arange(0, C, gl.SliceLayout(1, wide))[:, None]
-    dim = gl.arange(0, K, gl.SliceLayout(0, wide))[None, :]
-    line = gl.arange(0, C, gl.SliceLayout(1, LINES))
+    """dQ and dV; row sums of what q meets."""
+    dtype: gl.constexpr = wide.dtype
+    K: gl.constexpr = wide.shape[2]
+    sums: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, K, 16])
+    operand: gl.constexpr = gl.DotOperandLayout(0, sums, 2)
+    line = gl.arange(0, C, gl.SliceLayout(1, LINES))[:, None]
     dim_v = gl.arange(0, BV, gl.SliceLayout(0, LINES))[None, :]
     item_count = 0
     head_count = 0
     n = 0
-    for item in range(gl.program_id(0), slots * H, gl.num_programs(0)):
+    for item in tl.range(gl.program_id(0), slots * H, gl.num_programs(0), disable_licm=True):
         h = item % H
         _, _, start, end = segment(cu_seqlens_ptr, item // H, N, tokens, C, PACKED, True)
         if end - start >= C:
             b = item_count % 2
-            q = head_tiles.index(2 * b)
-            k = head_tiles.index(2 * b + 1)
-            dk = gl.zeros([C, K], gl.float32, wide)
-            for hv in range(h * (HV // H), (h + 1) * (HV // H)):
-                c_head = c_ptr + hv.to(gl.int64) * total + start
-                number = start.to(gl.int64) * HV + hv
-                c = gl.load(c_head + r_operand)
-                to_end = gl.exp2(gl.load(c_head + C - 1) - c)[:, None]
-                reads = (-gl.exp2(c) * gl.load(beta_ptr + number + r_operand * HV))[:, None]
-                beta = gl.load(beta_ptr + number + line * HV)[:, None]
-                mbarrier.wait(signal.index(HEAD_FULL + b), (item_count // 2) & 1)
-                k_sums = -gl.sum(k.load(wide).to(gl.float32) * dk, axis=1)
-                S_dS = gl.zeros([BV], gl.float32, gl.SliceLayout(1, rows))
-                for j in range(V // BV):
+            q = wide.index(2 * b)
+            k = wide.index(2 * b + 1)
+            dq = gl.zeros([C, K], gl.float32, sums)
+            mbarrier.wait(signal.index(PAIR_FULL + b), (item_count // 2) & 1)
+            for hv in tl.range(h * (HV // H), (h + 1) * (HV // H), disable_licm=True):
+                w = head_count % 2
+                Z_at = Z_ptr + (start.to(gl.int64) * HV + hv) * V
+                mbarrier.wait(signal.index(HEAD_FULL + w), (head_count // 2) & 1)
+                gamma = lines.index(WEIGHTS * w + FROM_START).load(gl.SliceLayout(1, operand))
+                beta = lines.index(WEIGHTS * w + STRENGTH).load(gl.SliceLayout(1, LINES))[:, None]
+                mbarrier.arrive(signal.index(HEAD_FREE + w), count=1)
+                decay = (scale * gamma)[:, None]
+                q_sums = -gl.sum(q.load(sums).to(gl.float32) * dq, axis=1)
+                for j in tl.range(V // BV, disable_licm=True):
                     s = n % STAGES
-                    Z = tiles.index(3 * s + 2)
-                    S = state_tiles.index(2 * s)
-                    dS = state_tiles.index(2 * s + 1)
                     mbarrier.wait(signal.index(FULL + s), (n // STAGES) & 1)
-                    dk = matmul((reads * Z.load(operand).to(gl.float32)).to(dtype), S, dk, True)
-                    dv = (beta * Z.load(LINES).to(gl.float32)).to(dtype)
-                    gl.store(Z_ptr + (number + line * HV)[:, None] * V + j * BV + dim_v, dv)
-                    product = S.load(rows).to(gl.float32) * dS.load(rows).to(gl.float32)
-                    S_dS += gl.sum(product, axis=1)
+                    S = wide.index(4 + 2 * s)
+                    do = square.index(3 * s + 1).load(operand).to(gl.float32)
+                    dq = matmul((decay * do).to(dtype), S, dq, True)
+                    dv = (beta * square.index(3 * s + 2).load(LINES).to(gl.float32)).to(dtype)
+                    gl.store(Z_at + line * (HV * V) + j * BV + dim_v, dv)
+                    dq = warpgroup_mma_wait(0, deps=[dq])
+                    mbarrier.arrive(signal.index(FREE + s), count=1)
+                    n += 1
+                q_sums += gl.sum(q.load(sums).to(gl.float32) * dq, axis=1)
+                mbarrier.wait(signal.index(SUMS_FREE), (head_count & 1) ^ 1)
+                lines.index(SUM + 2).store(q_sums)
+                mbarrier.arrive(signal.index(SUMS), count=1)
+                # eq-grad-query
+                mbarrier.wait(signal.index(SCORES), head_count & 1)
+                dq = matmul(square.index(X_AT), k, dq, True)
+                dq = warpgroup_mma_wait(0, deps=[dq])
+                mbarrier.arrive(signal.index(SCORES_FREE), count=1)
+                head_count += 1
+            leave(dq, dq_out, start, h * K, q, signal, b, item_count)
+            item_count += 1
+
+
+@gluon.jit
+def leave(x, out, row, column, tile, signal, b, item_count):
+    """Write dq or dk, by the copy engine, from where q or k stood that nobody reads any more."""
+    mbarrier.arrive(signal.index(PAIR_READ + b), count=1)
+    mbarrier.wait(signal.index(PAIR_READ + b), (item_count // 2) & 1)
+    tile.store(x.to(tile.dtype))
+    fence_async_shared()
+    tma.async_copy_shared_to_global(out, [row, column], tile)
+    tma.store_wait(0)
+    mbarrier.arrive(signal.index(PAIR_FREE + b), count=1)
+
+
+@gluon.jit
+def key_warps(
+    dk_out, wide, square, lines, signal,
+    cu_seqlens_ptr, N, slots, tokens, H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, PACKED: gl.constexpr,
+):  # fmt: skip
+    """dK; row sums of what k meets."""
+    dtype: gl.constexpr = wide.dtype
+    K: gl.constexpr = wide.shape[2]
+    sums: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, K, 16])
+    operand: gl.constexpr = gl.DotOperandLayout(0, sums, 2)
+    operand_rows: gl.constexpr = gl.SliceLayout(1, operand)
+    item_count = 0
+    head_count = 0
+    n = 0
+    for item in tl.range(gl.program_id(0), slots * H, gl.num_programs(0), disable_licm=True):
+        _, _, start, end = segment(cu_seqlens_ptr, item // H, N, tokens, C, PACKED, True)
+        if end - start >= C:
+            b = item_count % 2
+            q = wide.index(2 * b)
+            k = wide.index(2 * b + 1)
+            dk = gl.zeros([C, K], gl.float32, sums)
+            mbarrier.wait(signal.index(PAIR_FULL + b), (item_count // 2) & 1)
+            for _ in tl.range(HV // H, disable_licm=True):
+                w = head_count % 2
+                mbarrier.wait(signal.index(HEAD_FULL + w), (head_count // 2) & 1)
+                to_end = lines.index(WEIGHTS * w + TO_END).load(operand_rows)[:, None]
+                gamma = lines.index(WEIGHTS * w + FROM_START).load(operand_rows)
+                beta = lines.index(WEIGHTS * w + STRENGTH).load(operand_rows)
+                reads = (-gamma * beta)[:, None]
+                mbarrier.arrive(signal.index(HEAD_FREE + w), count=1)
+                k_sums = -gl.sum(k.load(sums).to(gl.float32) * dk, axis=1)
+                for _ in tl.range(V // BV, disable_licm=True):
+                    s = n % STAGES
+                    mbarrier.wait(signal.index(FULL + s), (n // STAGES) & 1)
+                    Z = square.index(3 * s + 2).load(operand).to(gl.float32)
+                    dk = matmul((reads * Z).to(dtype), wide.index(4 + 2 * s), dk, True)
                     mbarrier.wait(signal.index(DELTA + s), (n // STAGES) & 1)
-                    E = tiles.index(3 * s).load(operand).to(gl.float32)
-                    dk = matmul((to_end * E).to(dtype), dS, dk, True)
+                    E = square.index(3 * s).load(operand).to(gl.float32)
+                    dk = matmul((to_end * E).to(dtype), wide.index(5 + 2 * s), dk, True)
                     dk = warpgroup_mma_wait(0, deps=[dk])
                     mbarrier.arrive(signal.index(FREE + s), count=1)
                     n += 1
-                k_sums += gl.sum(k.load(wide).to(gl.float32) * dk, axis=1)
+                k_sums += gl.sum(k.load(sums).to(gl.float32) * dk, axis=1)
                 mbarrier.wait(signal.index(SUMS_FREE), (head_count & 1) ^ 1)
-                sums.index(3).store(k_sums)
-                sums.index(4).store(S_dS)
+                lines.index(SUM + 3).store(k_sums)
                 mbarrier.arrive(signal.index(SUMS), count=1)
-                mbarrier.wait(signal.index(SCORES), head_count & 1)
                 # eq-grad-key
-                X, N_ = pairs.index(0), pairs.index(1)
+                mbarrier.wait(signal.index(SCORES), head_count & 1)
+                X, N_ = square.index(X_AT), square.index(N_AT)
                 dk = matmul(X.permute((1, 0)), q, dk, True)
                 dk = matmul(N_, k, dk, True)
                 dk = matmul(N_.permute((1, 0)), k, dk, True)
                 dk = warpgroup_mma_wait(0, deps=[dk])
                 mbarrier.arrive(signal.index(SCORES_FREE), count=1)
                 head_count += 1
-            mbarrier.arrive(signal.index(HEAD_FREE + b), count=1)
-            at = ((start + r_wide).to(gl.int64) * H + h) * K + dim
-            gl.store(dk_ptr + at, dk.to(dtype))
+            leave(dk, dk_out, start, item % H * K, k, signal, b, item_count)
             item_count += 1
 
 
 @gluon.jit
 def score_warps(
-    head_tiles, tiles, pairs, sums, signal, c_ptr, beta_ptr, dg_ptr, dbeta_ptr,
-    cu_seqlens_ptr, scale, N, slots, tokens, total, H, HV,
+    wide, square, lines, signal, dg_ptr, dbeta_ptr,
+    cu_seqlens_ptr, scale, N, slots, tokens, H: gl.constexpr, HV: gl.constexpr,
     V: gl.constexpr, HAS_G: gl.constexpr, PACKED: gl.constexpr,
 ):  # fmt: skip
     """X, N, dbeta and dg."""
-    dtype: gl.constexpr = tiles.dtype
-    zero = gl.zeros([C, C], gl.float32, CHUNK)
-    r = gl.arange(0, C, ROW)
+    dtype: gl.constexpr = wide.dtype
+    zero = gl.zeros([C, C], gl.float32, TILE)
+    r = gl.arange(0, C, ROWS)
     token = gl.arange(0, C, TOKEN)
-    before = pairs.index(2)._reinterpret(gl.bfloat16, [C, C], pairs.layout)
+    before = square.index(BEFORE)._reinterpret(gl.bfloat16, [C, C], square.layout)
     item_count = 0
     head_count = 0
     n = 0
-    for item in range(gl.program_id(0), slots * H, gl.num_programs(0)):
+    for item in tl.range(gl.program_id(0), slots * H, gl.num_programs(0), disable_licm=True):
         h = item % H
         _, _, start, end = segment(cu_seqlens_ptr, item // H, N, tokens, C, PACKED, True)
         if end - start >= C:
             # zero, but not known to be: masks that never change would be kept in registers
-            i = gl.arange(0, C, COLUMN) + (gl.minimum(end - start, C) - C)
+            i = gl.arange(0, C, COLUMNS) + (gl.minimum(end - start, C) - C)
             b = item_count % 2
-            q = head_tiles.index(2 * b)
-            k = head_tiles.index(2 * b + 1)
-            for hv in range(h * (HV // H), (h + 1) * (HV // H)):
-                c_head = c_ptr + hv.to(gl.int64) * total + start
+            q = wide.index(2 * b)
+            k = wide.index(2 * b + 1)
+            mbarrier.wait(signal.index(PAIR_FULL + b), (item_count // 2) & 1)
+            for hv in tl.range(h * (HV // H), (h + 1) * (HV // H), disable_licm=True):
                 number = start.to(gl.int64) * HV + hv
-                beta = gl.load(beta_ptr + number + r * HV)
-                stretch = gl.load(c_head + r)[:, None] - gl.load(c_head + i)[None, :]
-                Gamma = gl.exp2(gl.where(i[None, :] <= r[:, None], stretch, float("-inf")))
                 X = zero
                 Y = zero
-                for _ in range(V // BV):
+                meeting = zero
+                for _ in tl.range(V // BV, disable_licm=True):
                     s = n % STAGES
                     mbarrier.wait(signal.index(DELTA + s), (n // STAGES) & 1)
-                    E_T = tiles.index(3 * s).permute((1, 0))
-                    X = matmul(tiles.index(3 * s + 1), E_T, X, True)
-                    Y = matmul(tiles.index(3 * s + 2), E_T, Y, True)
-                    X, Y = warpgroup_mma_wait(0, deps=[X, Y])
+                    E_T = square.index(3 * s).permute((1, 0))
+                    X = matmul(square.index(3 * s + 1), E_T, X, True)
+                    Y = matmul(square.index(3 * s + 2), E_T, Y, True)
+                    S, dS = wide.index(4 + 2 * s), wide.index(5 + 2 * s)
+                    meeting = matmul(S, dS.permute((1, 0)), meeting, True)
+                    X, Y, meeting = warpgroup_mma_wait(0, deps=[X, Y, meeting])
                     mbarrier.arrive(signal.index(FREE + s), count=1)
                     n += 1
-                X = scale * Gamma * X
+                # what S and dS' meet: each row its own
+                old = gl.sum(gl.sum(gl.where(i[None, :] == r[:, None], meeting, 0.0), axis=1), axis=0)
+                w = head_count % 2
+                mbarrier.wait(signal.index(HEAD_FULL + w), (head_count // 2) & 1)
+                beta = lines.index(WEIGHTS * w + STRENGTH).load(ROWS)
+                c_r = lines.index(WEIGHTS * w + LOG).load(ROWS)[:, None]
+                c_i = lines.index(WEIGHTS * w + LOG).load(COLUMNS)[None, :]
+                whole = lines.index(WEIGHTS * w + WHOLE).load(COLUMNS)
+                mbarrier.arrive(signal.index(HEAD_FREE + w), count=1)
+                Gamma = gl.exp2(gl.where(i[None, :] <= r[:, None], c_r - c_i, float("-inf")))
+                X = (scale * Gamma * X).to(dtype)
                 Y = gl.where(i[None, :] < r[:, None], Gamma * Y, 0.0)
                 mbarrier.wait(signal.index(SCORES_FREE), (head_count & 1) ^ 1)
-                pairs.index(0).store(X.to(dtype))
-                pairs.index(1).store((-beta[:, None] * Y).to(dtype))
+                square.index(X_AT).store(X)
+                square.index(N_AT).store((-beta[:, None] * Y).to(dtype))
                 fence_async_shared()
                 mbarrier.arrive(signal.index(SCORES), count=1)
 
                 # eq-grad-beta
-                mbarrier.wait(signal.index(HEAD_FULL + b), (item_count // 2) & 1)
                 overlap = matmul(k, k.permute((1, 0)), zero, False)
                 Y = Y * warpgroup_mma_wait(0, deps=[overlap])
-                mbarrier.wait(signal.index(SUMS), head_count & 1)
-                dbeta = sums.index(0).load(ROW) - gl.sum(Y, axis=1)
-                gl.store(dbeta_ptr + number + r * HV, dbeta)
                 if HAS_G:
                     similar = matmul(q, k.permute((1, 0)), zero, False)
                     J = X * warpgroup_mma_wait(0, deps=[similar]) - beta[:, None] * Y
-                    k_reads = -beta * sums.index(1).load(ROW)
-                    a = sums.index(2).load(ROW) + k_reads
-                    is_read = sums.index(3).load(ROW) - k_reads
-                    old = gl.sum(sums.index(4).load(ROW), axis=0)
-                    old *= gl.exp2(gl.load(c_head + C - 1))
-                    dg = gl.convert_layout(old + crossings(J, a, is_read, i, before), TOKEN)
-                    gl.store(dg_ptr + number + token * HV, dg)
+                if hv == (h + 1) * (HV // H) - 1:
+                    mbarrier.arrive(signal.index(PAIR_READ + b), count=1)
+                mbarrier.wait(signal.index(SUMS), head_count & 1)
+                dbeta = lines.index(SUM + 0).load(ROWS) - gl.sum(Y, axis=1)
+                gl.store(dbeta_ptr + number + r * HV, dbeta)
+                if HAS_G:
+                    k_reads = -beta * lines.index(SUM + 1).load(ROWS)
+                    a = lines.index(SUM + 2).load(ROWS) + k_reads
+                    is_read = lines.index(SUM + 3).load(ROWS) - k_reads
+                    dg = whole * old + crossings(J, a, is_read, i, before)
+                    gl.store(dg_ptr + number + token * HV, gl.convert_layout(dg, TOKEN))
                 mbarrier.arrive(signal.index(SUMS_FREE), count=1)
                 head_count += 1
-            mbarrier.arrive(signal.index(HEAD_FREE + b), count=1)
             item_count += 1
 
 
-@gluon.jit(do_not_specialize=["N", "slots", "T", "total", "H", "HV"])
+@gluon.jit(do_not_specialize=["N", "slots", "T", "total"])
 def chunk_gradients_hopper_kernel(
     # tensors, and tiles of them; S and dS are [slots, HV, V, K]; Z becomes dV
-    q, k, v, do, Z, T_inv, S, dS, beta_ptr, c_ptr, Z_ptr, dq_ptr, dk_ptr, dg_ptr, dbeta_ptr,
+    q, k, v, do, Z, T_inv, S, dS, dq, dk, beta_ptr, c_ptr, Z_ptr, dg_ptr, dbeta_ptr,
     cu_seqlens_ptr,
     # numbers and sizes
-    scale, N, slots, T, total, H, HV, K: gl.constexpr, V: gl.constexpr,
+    scale, N, slots, T, total,
+    H: gl.constexpr, HV: gl.constexpr, K: gl.constexpr, V: gl.constexpr,
     # flags
     HAS_G: gl.constexpr, PACKED: gl.constexpr,
 ):  # fmt: skip
     dtype: gl.constexpr = k.dtype
-    head_tiles = gl.allocate_shared_memory(dtype, [2 * 2, C, K], q.layout)  # q, k
-    tiles = gl.allocate_shared_memory(dtype, [STAGES * 3, C, BV], v.layout)  # v, dO, Z
-    T_tiles = gl.allocate_shared_memory(T_inv.dtype, [STAGES, C, C], T_inv.layout)
-    state_tiles = gl.allocate_shared_memory(dtype, [STAGES * 2, BV, K], S.layout)  # S, dS
-    pairs = gl.allocate_shared_memory(dtype, [3, C, C], T_inv.layout)  # X, N, `before`
-    sums = gl.allocate_shared_memory(gl.float32, [5, C], VECTOR)
+    wide = gl.allocate_shared_memory(dtype, [4 + 2 * STAGES, C, K], q.layout)
+    square = gl.allocate_shared_memory(dtype, [BEFORE + 1, C, C], T_inv.layout)
+    lines = gl.allocate_shared_memory(gl.float32, [SUM + 4, C], LINE)
     i = gl.arange(0, C, gl.SliceLayout(1, LINES))[:, None]
     t = gl.arange(0, C, gl.SliceLayout(0, LINES))[None, :]
-    before = pairs.index(2)._reinterpret(gl.bfloat16, [C, C], pairs.layout)
+    before = square.index(BEFORE)._reinterpret(gl.bfloat16, [C, C], square.layout)
     before.store(gl.where(i < t, gl.full([C, C], 1.0, gl.bfloat16, LINES), 0.0))
     signal = gl.allocate_shared_memory(gl.int64, [len(ARRIVALS), 1], mbarrier.MBarrierLayout())
     for x in gl.static_range(len(ARRIVALS)):
@@ -357,23 +434,26 @@ def chunk_gradients_hopper_kernel(
     fence_async_shared()
     gl.warp_specialize(
         [
+            (delta_warps, (
+                wide, square, lines, signal,
+                cu_seqlens_ptr, N, slots, T, H, HV, V, PACKED,
+            )),
             (query_warps, (
-                head_tiles, tiles, T_tiles, state_tiles, pairs, sums, signal, c_ptr, beta_ptr,
-                dq_ptr, cu_seqlens_ptr, scale, N, slots, T, total, H, HV, V, PACKED,
+                dq, wide, square, lines, signal, Z_ptr,
+                cu_seqlens_ptr, scale, N, slots, T, H, HV, V, PACKED,
             )),
             (key_warps, (
-                head_tiles, tiles, state_tiles, pairs, sums, signal, c_ptr, beta_ptr, Z_ptr,
-                dk_ptr, cu_seqlens_ptr, N, slots, T, total, H, HV, V, PACKED,
+                dk, wide, square, lines, signal,
+                cu_seqlens_ptr, N, slots, T, H, HV, V, PACKED,
             )),
             (score_warps, (
-                head_tiles, tiles, pairs, sums, signal, c_ptr, beta_ptr, dg_ptr, dbeta_ptr,
-                cu_seqlens_ptr, scale, N, slots, T, total, H, HV, V, HAS_G, PACKED,
+                wide, square, lines, signal, dg_ptr, dbeta_ptr,
+                cu_seqlens_ptr, scale, N, slots, T, H, HV, V, HAS_G, PACKED,
             )),
             (load_warp, (
-                q, k, v, do, Z, T_inv, S, dS, head_tiles, tiles, T_tiles, state_tiles, signal,
-                cu_seqlens_ptr, N, slots, T, total, H, HV, V, PACKED,
+                q, k, v, do, Z, T_inv, S, dS, c_ptr, beta_ptr, wide, square, lines, signal, cu_seqlens_ptr, N, slots, T, total, H, HV, V, PACKED,
             )),
         ],
-        worker_num_warps=[4, 4, 1],
-        worker_num_regs=[160, 160, 32],
+        worker_num_warps=[4, 4, 4, 1],
+        worker_num_regs=[112, 112, 128, 24],
     )  # fmt: skip

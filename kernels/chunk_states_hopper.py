@@ -14,7 +14,6 @@ from .hopper import (
     BK,
     BV,
     LINE,
-    STAGES,
     WEIGHTS,
     C,
     load_state,
@@ -23,6 +22,8 @@ from .hopper import (
     segment,
     signals,
 )
+
+STAGES = gl.constexpr(3)  # chunks in flight
 
 
 @gluon.jit

@@ -119,7 +119,8 @@ def prepare_chunk_gradients(plan):
     rows = tiling(plan.dtype, slots * HV * V, K, K)
     start = prepare_launch(
         chunk_gradients_hopper_kernel, (min(slots * H, multiprocessors(plan.device)),),
-        {"K": K, "V": V, "HAS_G": plan.has_g, "PACKED": plan.packed}, plan.types, num_warps=4,
+        {"H": H, "HV": HV, "K": K, "V": V, "HAS_G": plan.has_g, "PACKED": plan.packed},
+        plan.types, num_warps=4,
     )  # fmt: skip
 
     def run(
@@ -128,8 +129,8 @@ def prepare_chunk_gradients(plan):
     ):  # fmt: skip
         start(
             aligned, keys(q), keys(k), values(v), values(do), values(Z), matrices(T_inv),
-            rows(states), rows(dstates), beta, c, Z, dq, dk, dg, dbeta, cu_seqlens,
-            scale, N, slots, T, total, H, HV,
+            rows(states), rows(dstates), keys(dq), keys(dk), beta, c, Z, dg, dbeta, cu_seqlens,
+            scale, N, slots, T, total,
         )  # fmt: skip
 
     return run

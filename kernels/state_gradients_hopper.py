@@ -26,7 +26,6 @@ from .hopper import (
     FROM_START,
     LINE,
     LOG,
-    STAGES,
     STRENGTH,
     TO_END,
     WEIGHTS,
@@ -39,6 +38,8 @@ from .hopper import (
     weigh,
     weight,
 )
+
+STAGES = gl.constexpr(3)  # chunks in flight
 
 
 @gluon.jit

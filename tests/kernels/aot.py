@@ -186,9 +186,10 @@ def hopper_backward_configurations():
     for K in (64, 128):
         for dtype in (gl.float16, gl.bfloat16):
             tokens = {"q": K, "k": K, "v": bv, "do": bv, "Z": bv, "S": K, "dS": K, "dstates": K}
+            tokens |= {"dq": K, "dk": K}
             signature = {name: descriptor([c, size], dtype) for name, size in tokens.items()}
             signature["T_inv"] = descriptor([c, c], gl.float16)
-            signature |= dict.fromkeys(["Z_ptr", "dq_ptr", "dk_ptr"], f"*{dtype.name}")
+            signature |= {"Z_ptr": f"*{dtype.name}"}
             signature |= dict.fromkeys(
                 ["beta_ptr", "c_ptr", "dS_last_ptr", "dS_first_ptr", "dg_ptr", "dbeta_ptr"], "*fp32"
             )
@@ -207,12 +208,12 @@ def hopper_backward_configurations():
                     "state gradients",
                     {"S_v": K, "S_k": 1, "HAS_DS": True},
                 ),
-                (chunk_gradients_hopper_kernel, "gradients", {"HAS_G": True}),
+                (chunk_gradients_hopper_kernel, "gradients", {"HAS_G": True, "H": 16, "HV": 32}),
             ):
                 yield (
                     f"hopper-backward {what} {case}",
                     kernel,
-                    signature,
+                    {x: signature[x] for x in signature if x not in flag},
                     {**sizes, **flag},
                     options,
                 )
