@@ -33,7 +33,6 @@ from .hopper import (
     FROM_START,
     LINE,
     LOG,
-    OPERAND,
     ROWS,
     STAGES,
     STRENGTH,
@@ -55,8 +54,8 @@ TOKEN = gl.constexpr(gl.BlockedLayout([1], [32], [4], [0]))
 # side by side, and so do all signals. Tiles of [C, K] are q and k of two chunks, then S and dS' of
 # each stage; tiles of [C, C] are v, dO and Z of each stage, then:
 INVERSE = gl.constexpr(3 * STAGES.value)  # two value heads' T_inv
-X_AT, N_AT, BEFORE = (gl.constexpr(INVERSE.value + n) for n in (2, 3, 4))
-SUM = gl.constexpr(2 * WEIGHTS.value)  # lines of C numbers: two heads' weights, then four sums
+X_AT, N_AT = (gl.constexpr(INVERSE.value + n) for n in (2, 3))
+SUM = gl.constexpr(2 * WEIGHTS.value)  # lines of C numbers: two heads' weights, then three sums
 # Signals, and how many arrivals each waits for:
 FULL = gl.constexpr(0)  # 2 stages: a slice of V has come (1)
 FREE = gl.constexpr(2)  # 2 stages: all have read it (4)
@@ -69,8 +68,8 @@ PAIR_FREE = gl.constexpr(14)  # dq and dk have left from their places (2)
 SUMS = gl.constexpr(16)  # the sums of a value head are there (3)
 SUMS_FREE = gl.constexpr(17)  # they have been read (1)
 SCORES = gl.constexpr(18)  # X and N are there (1)
-SCORES_FREE = gl.constexpr(19)  # they have been read (2)
-ARRIVALS = gl.constexpr((1, 1, 4, 4, 1, 1, 2, 2, 4, 4, 1, 1, 4, 4, 2, 2, 3, 1, 1, 2))
+SCORES_FREE = gl.constexpr(19)  # they have been read (3)
+ARRIVALS = gl.constexpr((1, 1, 4, 4, 1, 1, 2, 2, 4, 4, 1, 1, 4, 4, 2, 2, 3, 1, 1, 3))
 
 
 @gluon.jit
@@ -80,21 +79,16 @@ def inverse(square, w):
 
 
 @gluon.jit
-def crossings(J, a, b, t, before):
+def crossings(J, a, b, t, i):
     """dg of each token t (eq-grad-crossing): all that goes from before t to t or after it.
 
-    `J[r, i]` from token i to token r, `a[r]` from the old state to r, `b[r]` from r to the next.
-    `before[i, t]` is 1 where i < t, so that `J before` sums over the tokens before t; in two
-    halves, since tensor cores take 16 bits.
+    `J[r, i]` from token i to a later token r, `a[r]` from the old state to r, `b[r]` from r to the
+    next. What leaves a token before t, and has not arrived before t, crosses.
     """
-    r = gl.arange(0, C, ROWS)[:, None]
-    high = J.to(gl.bfloat16)
-    low = (J - high.to(gl.float32)).to(gl.bfloat16)
-    zero = gl.zeros([C, C], gl.float32, TILE)
-    from_before = matmul(gl.convert_layout(high, OPERAND), before, zero, False)
-    from_before = matmul(gl.convert_layout(low, OPERAND), before, from_before, True)
-    from_before = warpgroup_mma_wait(0, deps=[from_before])
-    return gl.sum(gl.where(t[None, :] <= r, from_before + a[:, None], b[:, None]), axis=0)
+    arrives = gl.convert_layout(b - gl.sum(J, axis=1), COLUMNS)
+    leaves = gl.sum(J, axis=0) + arrives
+    a = gl.convert_layout(a, COLUMNS)
+    return gl.sum(gl.where(i[None, :] < t[:, None], leaves[None, :], a[None, :]), axis=1)
 
 
 @gluon.jit
@@ -146,32 +140,37 @@ def load_warp(
 
 @gluon.jit
 def delta_warps(
-    wide, square, lines, signal,
-    cu_seqlens_ptr, N, slots, tokens, H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, PACKED: gl.constexpr,
+    wide, square, lines, signal, dg_ptr, dbeta_ptr, cu_seqlens_ptr, N, slots, tokens,
+    H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, HAS_G: gl.constexpr, PACKED: gl.constexpr,
 ):  # fmt: skip
-    """E, in the place of v; row sums of what Z meets."""
+    """E, in the place of v; then, from X and N, dbeta and dg."""
     zero = gl.zeros([C, C], gl.float32, TILE)
+    r = gl.arange(0, C, ROWS)
     item_count = 0
     head_count = 0
     n = 0
     for item in tl.range(gl.program_id(0), slots * H, gl.num_programs(0), disable_licm=True):
+        h = item % H
         _, _, start, end = segment(cu_seqlens_ptr, item // H, N, tokens, C, PACKED, True)
         if end - start >= C:
+            # zero, but not known to be: masks that never change would be kept in registers
+            i = gl.arange(0, C, COLUMNS) + (gl.minimum(end - start, C) - C)
             b = item_count % 2
-            k = wide.index(2 * b + 1)
+            q, k = wide.index(2 * b), wide.index(2 * b + 1)
             mbarrier.wait(signal.index(PAIR_FULL + b), (item_count // 2) & 1)
-            for _ in tl.range(HV // H, disable_licm=True):
+            for hv in tl.range(h * (HV // H), (h + 1) * (HV // H), disable_licm=True):
                 w = head_count % 2
                 mbarrier.wait(signal.index(HEAD_FULL + w), (head_count // 2) & 1)
                 gamma = lines.index(WEIGHTS * w + FROM_START).load(ROWS)[:, None]
-                beta = lines.index(WEIGHTS * w + STRENGTH).load(ROWS)[:, None]
-                Z_v = gl.zeros([C], gl.float32, ROWS)
-                Z_R = gl.zeros([C], gl.float32, ROWS)
+                beta = lines.index(WEIGHTS * w + STRENGTH).load(ROWS)
+                old = gl.zeros([C], gl.float32, ROWS)
+                Z_v = old
+                Z_R = old
                 for _ in tl.range(V // BV, disable_licm=True):
                     s = n % STAGES
                     mbarrier.wait(signal.index(FULL + s), (n // STAGES) & 1)
-                    S_T = wide.index(4 + 2 * s).permute((1, 0))
-                    read = matmul(k, S_T, zero, False)
+                    S, dS = wide.index(4 + 2 * s), wide.index(5 + 2 * s)
+                    read = matmul(k, S.permute((1, 0)), zero, False)
                     v_tile = square.index(3 * s)
                     v = v_tile.load(TILE).to(gl.float32)
                     Z = square.index(3 * s + 2).load(TILE).to(gl.float32)
@@ -179,7 +178,7 @@ def delta_warps(
                     # eq-gdn-chunk-delta
                     R = v - gamma * warpgroup_mma_wait(0, deps=[read])
                     R_tile = v_tile._reinterpret(gl.float16, [C, BV], square.layout)
-                    R_tile.store((beta * R).to(gl.float16))
+                    R_tile.store((beta[:, None] * R).to(gl.float16))
                     fence_async_shared()
                     E = matmul(inverse(square, w), R_tile, zero, False)
                     Z_R += gl.sum(Z * R, axis=1)
@@ -187,15 +186,40 @@ def delta_warps(
                     v_tile.store(E.to(wide.dtype))
                     fence_async_shared()
                     mbarrier.arrive(signal.index(DELTA + s), count=1)
+                    if HAS_G:  # what S and dS' meet: each row its own
+                        meeting = matmul(S, dS.permute((1, 0)), zero, False)
+                        meeting = warpgroup_mma_wait(0, deps=[meeting])
+                        old += gl.sum(gl.where(i[None, :] == r[:, None], meeting, 0.0), axis=1)
                     mbarrier.arrive(signal.index(FREE + s), count=1)
                     n += 1
+                old *= lines.index(WEIGHTS * w + WHOLE).load(ROWS)
+                k_reads = beta * (Z_R - Z_v)
                 mbarrier.arrive(signal.index(HEAD_FREE + w), count=1)
-                mbarrier.wait(signal.index(SUMS_FREE), (head_count & 1) ^ 1)
-                lines.index(SUM + 0).store(Z_R)
-                lines.index(SUM + 1).store(Z_v - Z_R)
-                mbarrier.arrive(signal.index(SUMS), count=1)
+
+                mbarrier.wait(signal.index(SCORES), head_count & 1)
+                J = zero
+                if HAS_G:
+                    overlap = matmul(k, k.permute((1, 0)), zero, False)
+                    N_ = square.index(N_AT).load(TILE).to(gl.float32)
+                    J = N_ * warpgroup_mma_wait(0, deps=[overlap])
+                    similar = matmul(q, k.permute((1, 0)), zero, False)
+                    X = square.index(X_AT).load(TILE).to(gl.float32)
+                    J += X * warpgroup_mma_wait(0, deps=[similar])
+                mbarrier.arrive(signal.index(SCORES_FREE), count=1)
+                last = hv == (h + 1) * (HV // H) - 1
+                mbarrier.arrive(signal.index(PAIR_READ + b), count=1, pred=last)
+                # eq-grad-beta
+                mbarrier.wait(signal.index(SUMS), head_count & 1)
+                number = start.to(gl.int64) * HV + hv
+                gl.store(dbeta_ptr + number + r * HV, Z_R - lines.index(SUM).load(ROWS))
+                if HAS_G:
+                    J = gl.where(i[None, :] < r[:, None], J, 0.0)
+                    a = lines.index(SUM + 1).load(ROWS) + k_reads + old
+                    is_read = lines.index(SUM + 2).load(ROWS) - k_reads + old
+                    dg = gl.convert_layout(crossings(J, a, is_read, r, i), TOKEN)
+                    gl.store(dg_ptr + number + gl.arange(0, C, TOKEN) * HV, dg)
+                mbarrier.arrive(signal.index(SUMS_FREE), count=1)
                 head_count += 1
-            mbarrier.arrive(signal.index(PAIR_READ + b), count=1)
             item_count += 1
 
 
@@ -245,7 +269,7 @@ def query_warps(
                     n += 1
                 q_sums += gl.sum(q.load(sums).to(gl.float32) * dq, axis=1)
                 mbarrier.wait(signal.index(SUMS_FREE), (head_count & 1) ^ 1)
-                lines.index(SUM + 2).store(q_sums)
+                lines.index(SUM + 1).store(q_sums)
                 mbarrier.arrive(signal.index(SUMS), count=1)
                 # eq-grad-query
                 mbarrier.wait(signal.index(SCORES), head_count & 1)
@@ -313,7 +337,7 @@ def key_warps(
                     n += 1
                 k_sums += gl.sum(k.load(sums).to(gl.float32) * dk, axis=1)
                 mbarrier.wait(signal.index(SUMS_FREE), (head_count & 1) ^ 1)
-                lines.index(SUM + 3).store(k_sums)
+                lines.index(SUM + 2).store(k_sums)
                 mbarrier.arrive(signal.index(SUMS), count=1)
                 # eq-grad-key
                 mbarrier.wait(signal.index(SCORES), head_count & 1)
@@ -330,82 +354,57 @@ def key_warps(
 
 @gluon.jit
 def score_warps(
-    wide, square, lines, signal, dg_ptr, dbeta_ptr,
-    cu_seqlens_ptr, scale, N, slots, tokens, H: gl.constexpr, HV: gl.constexpr,
-    V: gl.constexpr, HAS_G: gl.constexpr, PACKED: gl.constexpr,
+    wide, square, lines, signal, cu_seqlens_ptr, scale, N, slots, tokens,
+    H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, PACKED: gl.constexpr,
 ):  # fmt: skip
-    """X, N, dbeta and dg."""
+    """X and N; row sums of Y, which is N without beta."""
     dtype: gl.constexpr = wide.dtype
     zero = gl.zeros([C, C], gl.float32, TILE)
-    r = gl.arange(0, C, ROWS)
-    token = gl.arange(0, C, TOKEN)
-    before = square.index(BEFORE)._reinterpret(gl.bfloat16, [C, C], square.layout)
+    r = gl.arange(0, C, ROWS)[:, None]
     item_count = 0
     head_count = 0
     n = 0
     for item in tl.range(gl.program_id(0), slots * H, gl.num_programs(0), disable_licm=True):
-        h = item % H
         _, _, start, end = segment(cu_seqlens_ptr, item // H, N, tokens, C, PACKED, True)
         if end - start >= C:
             # zero, but not known to be: masks that never change would be kept in registers
-            i = gl.arange(0, C, COLUMNS) + (gl.minimum(end - start, C) - C)
+            i = gl.arange(0, C, COLUMNS)[None, :] + (gl.minimum(end - start, C) - C)
             b = item_count % 2
-            q = wide.index(2 * b)
             k = wide.index(2 * b + 1)
             mbarrier.wait(signal.index(PAIR_FULL + b), (item_count // 2) & 1)
-            for hv in tl.range(h * (HV // H), (h + 1) * (HV // H), disable_licm=True):
-                number = start.to(gl.int64) * HV + hv
+            for _ in tl.range(HV // H, disable_licm=True):
                 X = zero
                 Y = zero
-                meeting = zero
                 for _ in tl.range(V // BV, disable_licm=True):
                     s = n % STAGES
                     mbarrier.wait(signal.index(DELTA + s), (n // STAGES) & 1)
                     E_T = square.index(3 * s).permute((1, 0))
                     X = matmul(square.index(3 * s + 1), E_T, X, True)
                     Y = matmul(square.index(3 * s + 2), E_T, Y, True)
-                    S, dS = wide.index(4 + 2 * s), wide.index(5 + 2 * s)
-                    meeting = matmul(S, dS.permute((1, 0)), meeting, True)
-                    X, Y, meeting = warpgroup_mma_wait(0, deps=[X, Y, meeting])
+                    X, Y = warpgroup_mma_wait(0, deps=[X, Y])
                     mbarrier.arrive(signal.index(FREE + s), count=1)
                     n += 1
-                # what S and dS' meet: each row its own
-                old = gl.sum(gl.sum(gl.where(i[None, :] == r[:, None], meeting, 0.0), axis=1), axis=0)
                 w = head_count % 2
                 mbarrier.wait(signal.index(HEAD_FULL + w), (head_count // 2) & 1)
-                beta = lines.index(WEIGHTS * w + STRENGTH).load(ROWS)
+                beta = lines.index(WEIGHTS * w + STRENGTH).load(ROWS)[:, None]
                 c_r = lines.index(WEIGHTS * w + LOG).load(ROWS)[:, None]
                 c_i = lines.index(WEIGHTS * w + LOG).load(COLUMNS)[None, :]
-                whole = lines.index(WEIGHTS * w + WHOLE).load(COLUMNS)
                 mbarrier.arrive(signal.index(HEAD_FREE + w), count=1)
-                Gamma = gl.exp2(gl.where(i[None, :] <= r[:, None], c_r - c_i, float("-inf")))
+                Gamma = gl.exp2(gl.where(i <= r, c_r - c_i, float("-inf")))
                 X = (scale * Gamma * X).to(dtype)
-                Y = gl.where(i[None, :] < r[:, None], Gamma * Y, 0.0)
+                Y = gl.where(i < r, Gamma * Y, 0.0)
                 mbarrier.wait(signal.index(SCORES_FREE), (head_count & 1) ^ 1)
                 square.index(X_AT).store(X)
-                square.index(N_AT).store((-beta[:, None] * Y).to(dtype))
+                square.index(N_AT).store((-beta * Y).to(dtype))
                 fence_async_shared()
                 mbarrier.arrive(signal.index(SCORES), count=1)
-
-                # eq-grad-beta
                 overlap = matmul(k, k.permute((1, 0)), zero, False)
-                Y = Y * warpgroup_mma_wait(0, deps=[overlap])
-                if HAS_G:
-                    similar = matmul(q, k.permute((1, 0)), zero, False)
-                    J = X * warpgroup_mma_wait(0, deps=[similar]) - beta[:, None] * Y
-                if hv == (h + 1) * (HV // H) - 1:
-                    mbarrier.arrive(signal.index(PAIR_READ + b), count=1)
-                mbarrier.wait(signal.index(SUMS), head_count & 1)
-                dbeta = lines.index(SUM + 0).load(ROWS) - gl.sum(Y, axis=1)
-                gl.store(dbeta_ptr + number + r * HV, dbeta)
-                if HAS_G:
-                    k_reads = -beta * lines.index(SUM + 1).load(ROWS)
-                    a = lines.index(SUM + 2).load(ROWS) + k_reads
-                    is_read = lines.index(SUM + 3).load(ROWS) - k_reads
-                    dg = whole * old + crossings(J, a, is_read, i, before)
-                    gl.store(dg_ptr + number + token * HV, gl.convert_layout(dg, TOKEN))
-                mbarrier.arrive(signal.index(SUMS_FREE), count=1)
+                Y_sums = gl.sum(Y * warpgroup_mma_wait(0, deps=[overlap]), axis=1)
+                mbarrier.wait(signal.index(SUMS_FREE), (head_count & 1) ^ 1)
+                lines.index(SUM).store(Y_sums)
+                mbarrier.arrive(signal.index(SUMS), count=1)
                 head_count += 1
+            mbarrier.arrive(signal.index(PAIR_READ + b), count=1)
             item_count += 1
 
 
@@ -422,12 +421,8 @@ def chunk_gradients_hopper_kernel(
 ):  # fmt: skip
     dtype: gl.constexpr = k.dtype
     wide = gl.allocate_shared_memory(dtype, [4 + 2 * STAGES, C, K], q.layout)
-    square = gl.allocate_shared_memory(dtype, [BEFORE + 1, C, C], T_inv.layout)
-    lines = gl.allocate_shared_memory(gl.float32, [SUM + 4, C], LINE)
-    i = gl.arange(0, C, gl.SliceLayout(1, LINES))[:, None]
-    t = gl.arange(0, C, gl.SliceLayout(0, LINES))[None, :]
-    before = square.index(BEFORE)._reinterpret(gl.bfloat16, [C, C], square.layout)
-    before.store(gl.where(i < t, gl.full([C, C], 1.0, gl.bfloat16, LINES), 0.0))
+    square = gl.allocate_shared_memory(dtype, [N_AT + 1, C, C], T_inv.layout)
+    lines = gl.allocate_shared_memory(gl.float32, [SUM + 3, C], LINE)
     signal = gl.allocate_shared_memory(gl.int64, [len(ARRIVALS), 1], mbarrier.MBarrierLayout())
     for x in gl.static_range(len(ARRIVALS)):
         mbarrier.init(signal.index(x), count=ARRIVALS[x])
@@ -435,8 +430,8 @@ def chunk_gradients_hopper_kernel(
     gl.warp_specialize(
         [
             (delta_warps, (
-                wide, square, lines, signal,
-                cu_seqlens_ptr, N, slots, T, H, HV, V, PACKED,
+                wide, square, lines, signal, dg_ptr, dbeta_ptr, cu_seqlens_ptr, N, slots, T,
+                H, HV, V, HAS_G, PACKED,
             )),
             (query_warps, (
                 dq, wide, square, lines, signal, Z_ptr,
@@ -447,13 +442,12 @@ def chunk_gradients_hopper_kernel(
                 cu_seqlens_ptr, N, slots, T, H, HV, V, PACKED,
             )),
             (score_warps, (
-                wide, square, lines, signal, dg_ptr, dbeta_ptr,
-                cu_seqlens_ptr, scale, N, slots, T, H, HV, V, HAS_G, PACKED,
+                wide, square, lines, signal, cu_seqlens_ptr, scale, N, slots, T, H, HV, V, PACKED,
             )),
             (load_warp, (
                 q, k, v, do, Z, T_inv, S, dS, c_ptr, beta_ptr, wide, square, lines, signal, cu_seqlens_ptr, N, slots, T, total, H, HV, V, PACKED,
             )),
         ],
         worker_num_warps=[4, 4, 4, 1],
-        worker_num_regs=[112, 112, 128, 24],
+        worker_num_regs=[112, 112, 112, 24],
     )  # fmt: skip
