@@ -55,7 +55,7 @@ TOKEN = gl.constexpr(gl.BlockedLayout([1], [32], [4], [0]))
 # each stage; tiles of [C, C] are v, dO and Z of each stage, then:
 INVERSE = gl.constexpr(3 * STAGES.value)  # two value heads' T_inv
 X_AT, N_AT = (gl.constexpr(INVERSE.value + n) for n in (2, 3))
-SUM = gl.constexpr(2 * WEIGHTS.value)  # lines of C numbers: two heads' weights, then three sums
+SUM = gl.constexpr(2 * WEIGHTS.value)  # lines of C numbers: two heads' weights, then five sums
 # Signals, and how many arrivals each waits for:
 FULL = gl.constexpr(0)  # 2 stages: a slice of V has come (1)
 FREE = gl.constexpr(2)  # 2 stages: all have read it (4)
@@ -68,8 +68,8 @@ PAIR_FREE = gl.constexpr(14)  # dq and dk have left from their places (2)
 SUMS = gl.constexpr(16)  # the sums of a value head are there (3)
 SUMS_FREE = gl.constexpr(17)  # they have been read (1)
 SCORES = gl.constexpr(18)  # X and N are there (1)
-SCORES_FREE = gl.constexpr(19)  # they have been read (3)
-ARRIVALS = gl.constexpr((1, 1, 4, 4, 1, 1, 2, 2, 4, 4, 1, 1, 4, 4, 2, 2, 3, 1, 1, 3))
+SCORES_FREE = gl.constexpr(19)  # they have been read (2)
+ARRIVALS = gl.constexpr((1, 1, 4, 4, 1, 1, 2, 2, 4, 4, 1, 1, 4, 4, 2, 2, 3, 1, 1, 2))
 
 
 @gluon.jit
@@ -87,7 +87,6 @@ def crossings(J, a, b, t, i):
     """
     arrives = gl.convert_layout(b - gl.sum(J, axis=1), COLUMNS)
     leaves = gl.sum(J, axis=0) + arrives
-    a = gl.convert_layout(a, COLUMNS)
     return gl.sum(gl.where(i[None, :] < t[:, None], leaves[None, :], a[None, :]), axis=1)
 
 
@@ -140,25 +139,24 @@ def load_warp(
 
 @gluon.jit
 def delta_warps(
-    wide, square, lines, signal, dg_ptr, dbeta_ptr, cu_seqlens_ptr, N, slots, tokens,
+    wide, square, lines, signal, cu_seqlens_ptr, N, slots, tokens,
     H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, HAS_G: gl.constexpr, PACKED: gl.constexpr,
 ):  # fmt: skip
-    """E, in the place of v; then, from X and N, dbeta and dg."""
+    """E, in the place of v; row sums of what Z meets, and what S and dS' meet."""
     zero = gl.zeros([C, C], gl.float32, TILE)
     r = gl.arange(0, C, ROWS)
     item_count = 0
     head_count = 0
     n = 0
     for item in tl.range(gl.program_id(0), slots * H, gl.num_programs(0), disable_licm=True):
-        h = item % H
         _, _, start, end = segment(cu_seqlens_ptr, item // H, N, tokens, C, PACKED, True)
         if end - start >= C:
             # zero, but not known to be: masks that never change would be kept in registers
             i = gl.arange(0, C, COLUMNS) + (gl.minimum(end - start, C) - C)
             b = item_count % 2
-            q, k = wide.index(2 * b), wide.index(2 * b + 1)
+            k = wide.index(2 * b + 1)
             mbarrier.wait(signal.index(PAIR_FULL + b), (item_count // 2) & 1)
-            for hv in tl.range(h * (HV // H), (h + 1) * (HV // H), disable_licm=True):
+            for _ in tl.range(HV // H, disable_licm=True):
                 w = head_count % 2
                 mbarrier.wait(signal.index(HEAD_FULL + w), (head_count // 2) & 1)
                 gamma = lines.index(WEIGHTS * w + FROM_START).load(ROWS)[:, None]
@@ -195,31 +193,13 @@ def delta_warps(
                 old *= lines.index(WEIGHTS * w + WHOLE).load(ROWS)
                 k_reads = beta * (Z_R - Z_v)
                 mbarrier.arrive(signal.index(HEAD_FREE + w), count=1)
-
-                mbarrier.wait(signal.index(SCORES), head_count & 1)
-                J = zero
-                if HAS_G:
-                    overlap = matmul(k, k.permute((1, 0)), zero, False)
-                    N_ = square.index(N_AT).load(TILE).to(gl.float32)
-                    J = N_ * warpgroup_mma_wait(0, deps=[overlap])
-                    similar = matmul(q, k.permute((1, 0)), zero, False)
-                    X = square.index(X_AT).load(TILE).to(gl.float32)
-                    J += X * warpgroup_mma_wait(0, deps=[similar])
-                mbarrier.arrive(signal.index(SCORES_FREE), count=1)
-                last = hv == (h + 1) * (HV // H) - 1
-                mbarrier.arrive(signal.index(PAIR_READ + b), count=1, pred=last)
-                # eq-grad-beta
-                mbarrier.wait(signal.index(SUMS), head_count & 1)
-                number = start.to(gl.int64) * HV + hv
-                gl.store(dbeta_ptr + number + r * HV, Z_R - lines.index(SUM).load(ROWS))
-                if HAS_G:
-                    J = gl.where(i[None, :] < r[:, None], J, 0.0)
-                    a = lines.index(SUM + 1).load(ROWS) + k_reads + old
-                    is_read = lines.index(SUM + 2).load(ROWS) - k_reads + old
-                    dg = gl.convert_layout(crossings(J, a, is_read, r, i), TOKEN)
-                    gl.store(dg_ptr + number + gl.arange(0, C, TOKEN) * HV, dg)
-                mbarrier.arrive(signal.index(SUMS_FREE), count=1)
+                mbarrier.wait(signal.index(SUMS_FREE), (head_count & 1) ^ 1)
+                lines.index(SUM).store(Z_R)
+                lines.index(SUM + 1).store(old + k_reads)
+                lines.index(SUM + 2).store(old - k_reads)
+                mbarrier.arrive(signal.index(SUMS), count=1)
                 head_count += 1
+            mbarrier.arrive(signal.index(PAIR_READ + b), count=1)
             item_count += 1
 
 
@@ -269,7 +249,7 @@ def query_warps(
                     n += 1
                 q_sums += gl.sum(q.load(sums).to(gl.float32) * dq, axis=1)
                 mbarrier.wait(signal.index(SUMS_FREE), (head_count & 1) ^ 1)
-                lines.index(SUM + 1).store(q_sums)
+                lines.index(SUM + 3).store(q_sums)
                 mbarrier.arrive(signal.index(SUMS), count=1)
                 # eq-grad-query
                 mbarrier.wait(signal.index(SCORES), head_count & 1)
@@ -337,7 +317,7 @@ def key_warps(
                     n += 1
                 k_sums += gl.sum(k.load(sums).to(gl.float32) * dk, axis=1)
                 mbarrier.wait(signal.index(SUMS_FREE), (head_count & 1) ^ 1)
-                lines.index(SUM + 2).store(k_sums)
+                lines.index(SUM + 4).store(k_sums)
                 mbarrier.arrive(signal.index(SUMS), count=1)
                 # eq-grad-key
                 mbarrier.wait(signal.index(SCORES), head_count & 1)
@@ -354,25 +334,26 @@ def key_warps(
 
 @gluon.jit
 def score_warps(
-    wide, square, lines, signal, cu_seqlens_ptr, scale, N, slots, tokens,
-    H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, PACKED: gl.constexpr,
+    wide, square, lines, signal, dg_ptr, dbeta_ptr, cu_seqlens_ptr, scale, N, slots, tokens,
+    H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, HAS_G: gl.constexpr, PACKED: gl.constexpr,
 ):  # fmt: skip
-    """X and N; row sums of Y, which is N without beta."""
+    """X, N, dbeta and dg."""
     dtype: gl.constexpr = wide.dtype
     zero = gl.zeros([C, C], gl.float32, TILE)
-    r = gl.arange(0, C, ROWS)[:, None]
+    r = gl.arange(0, C, ROWS)
     item_count = 0
     head_count = 0
     n = 0
     for item in tl.range(gl.program_id(0), slots * H, gl.num_programs(0), disable_licm=True):
+        h = item % H
         _, _, start, end = segment(cu_seqlens_ptr, item // H, N, tokens, C, PACKED, True)
         if end - start >= C:
             # zero, but not known to be: masks that never change would be kept in registers
-            i = gl.arange(0, C, COLUMNS)[None, :] + (gl.minimum(end - start, C) - C)
+            i = gl.arange(0, C, COLUMNS) + (gl.minimum(end - start, C) - C)
             b = item_count % 2
-            k = wide.index(2 * b + 1)
+            q, k = wide.index(2 * b), wide.index(2 * b + 1)
             mbarrier.wait(signal.index(PAIR_FULL + b), (item_count // 2) & 1)
-            for _ in tl.range(HV // H, disable_licm=True):
+            for hv in tl.range(h * (HV // H), (h + 1) * (HV // H), disable_licm=True):
                 X = zero
                 Y = zero
                 for _ in tl.range(V // BV, disable_licm=True):
@@ -390,21 +371,37 @@ def score_warps(
                 c_r = lines.index(WEIGHTS * w + LOG).load(ROWS)[:, None]
                 c_i = lines.index(WEIGHTS * w + LOG).load(COLUMNS)[None, :]
                 mbarrier.arrive(signal.index(HEAD_FREE + w), count=1)
-                Gamma = gl.exp2(gl.where(i <= r, c_r - c_i, float("-inf")))
-                X = (scale * Gamma * X).to(dtype)
-                Y = gl.where(i < r, Gamma * Y, 0.0)
+                Gamma = gl.exp2(gl.where(i[None, :] <= r[:, None], c_r - c_i, float("-inf")))
+                X = scale * Gamma * X
+                Y = gl.where(i[None, :] < r[:, None], Gamma * Y, 0.0)
                 mbarrier.wait(signal.index(SCORES_FREE), (head_count & 1) ^ 1)
-                square.index(X_AT).store(X)
+                square.index(X_AT).store(X.to(dtype))
                 square.index(N_AT).store((-beta * Y).to(dtype))
                 fence_async_shared()
                 mbarrier.arrive(signal.index(SCORES), count=1)
+
                 overlap = matmul(k, k.permute((1, 0)), zero, False)
-                Y_sums = gl.sum(Y * warpgroup_mma_wait(0, deps=[overlap]), axis=1)
-                mbarrier.wait(signal.index(SUMS_FREE), (head_count & 1) ^ 1)
-                lines.index(SUM).store(Y_sums)
-                mbarrier.arrive(signal.index(SUMS), count=1)
+                Y = Y * warpgroup_mma_wait(0, deps=[overlap])
+                J = -beta * Y
+                if HAS_G:
+                    similar = matmul(q, k.permute((1, 0)), zero, False)
+                    X = square.index(X_AT).load(TILE).to(gl.float32)  # not kept: registers are few
+                    J += X * warpgroup_mma_wait(0, deps=[similar])
+                last = hv == (h + 1) * (HV // H) - 1
+                mbarrier.arrive(signal.index(PAIR_READ + b), count=1, pred=last)
+                # eq-grad-beta
+                mbarrier.wait(signal.index(SUMS), head_count & 1)
+                number = start.to(gl.int64) * HV + hv
+                dbeta = lines.index(SUM).load(ROWS) - gl.sum(Y, axis=1)
+                gl.store(dbeta_ptr + number + r * HV, dbeta)
+                if HAS_G:
+                    J = gl.where(i[None, :] < r[:, None], J, 0.0)
+                    a = lines.index(SUM + 1).load(COLUMNS) + lines.index(SUM + 3).load(COLUMNS)
+                    is_read = lines.index(SUM + 2).load(ROWS) + lines.index(SUM + 4).load(ROWS)
+                    dg = gl.convert_layout(crossings(J, a, is_read, r, i), TOKEN)
+                    gl.store(dg_ptr + number + gl.arange(0, C, TOKEN) * HV, dg)
+                mbarrier.arrive(signal.index(SUMS_FREE), count=1)
                 head_count += 1
-            mbarrier.arrive(signal.index(PAIR_READ + b), count=1)
             item_count += 1
 
 
@@ -422,7 +419,7 @@ def chunk_gradients_hopper_kernel(
     dtype: gl.constexpr = k.dtype
     wide = gl.allocate_shared_memory(dtype, [4 + 2 * STAGES, C, K], q.layout)
     square = gl.allocate_shared_memory(dtype, [N_AT + 1, C, C], T_inv.layout)
-    lines = gl.allocate_shared_memory(gl.float32, [SUM + 3, C], LINE)
+    lines = gl.allocate_shared_memory(gl.float32, [SUM + 5, C], LINE)
     signal = gl.allocate_shared_memory(gl.int64, [len(ARRIVALS), 1], mbarrier.MBarrierLayout())
     for x in gl.static_range(len(ARRIVALS)):
         mbarrier.init(signal.index(x), count=ARRIVALS[x])
@@ -430,8 +427,7 @@ def chunk_gradients_hopper_kernel(
     gl.warp_specialize(
         [
             (delta_warps, (
-                wide, square, lines, signal, dg_ptr, dbeta_ptr, cu_seqlens_ptr, N, slots, T,
-                H, HV, V, HAS_G, PACKED,
+                wide, square, lines, signal, cu_seqlens_ptr, N, slots, T, H, HV, V, HAS_G, PACKED,
             )),
             (query_warps, (
                 dq, wide, square, lines, signal, Z_ptr,
@@ -442,12 +438,13 @@ def chunk_gradients_hopper_kernel(
                 cu_seqlens_ptr, N, slots, T, H, HV, V, PACKED,
             )),
             (score_warps, (
-                wide, square, lines, signal, cu_seqlens_ptr, scale, N, slots, T, H, HV, V, PACKED,
+                wide, square, lines, signal, dg_ptr, dbeta_ptr, cu_seqlens_ptr, scale,
+                N, slots, T, H, HV, V, HAS_G, PACKED,
             )),
             (load_warp, (
                 q, k, v, do, Z, T_inv, S, dS, c_ptr, beta_ptr, wide, square, lines, signal, cu_seqlens_ptr, N, slots, T, total, H, HV, V, PACKED,
             )),
         ],
         worker_num_warps=[4, 4, 4, 1],
-        worker_num_regs=[112, 112, 112, 24],
+        worker_num_regs=[112, 112, 120, 24],
     )  # fmt: skip
