@@ -10,7 +10,7 @@ import torch
 from torch.nn.functional import pad
 
 from .chunk_scan import chunk_scan_kernel
-from .launch import alignment, cdiv, prepare_launch, types
+from .launch import aligned, cdiv, prepare_launch, types
 from .ut_transform import ut_transform_kernel
 from .ut_transform_16bit import ut_transform_16bit_kernel
 
@@ -84,15 +84,14 @@ def prepare_forward(q, k, v, g, beta, S, cu_seqlens, *, scale, v_first, chunk_si
         S_last = v.new_empty(size, dtype=torch.float32)
         if plan.slots == 0:  # no token: the states stay
             return o, S_last.zero_() if S is None else S_last.copy_(S)
-        aligned = alignment(tensors)
         with on_device(v):
             # the copy engine reads tiles from addresses that are multiples of 16 bytes only
-            if on_hopper and all(aligned[:3]):
-                c, UT = early(aligned, k, g, beta, cu_seqlens)
-                scan_on_hopper(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens)
+            if on_hopper and aligned(q, k, v):
+                c, UT = early(k, g, beta, cu_seqlens)
+                scan_on_hopper(q, k, v, c, UT, S, o, S_last, cu_seqlens)
             else:
-                c, UT = transform(aligned, k, g, beta, cu_seqlens)
-                scan(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens)
+                c, UT = transform(k, g, beta, cu_seqlens)
+                scan(q, k, v, c, UT, S, o, S_last, cu_seqlens)
         return o, S_last
 
     return run
@@ -118,7 +117,7 @@ class Plan:
 
 
 def prepare_transform(plan, scaled, launches_next=False):
-    """The UT transform, `run(aligned, k, g, beta, cu_seqlens)`: `c, UT`.
+    """The UT transform, `run(k, g, beta, cu_seqlens)`: `c, UT`.
 
     Unless `scaled`, the second is `T_inv` itself.
 
@@ -140,33 +139,28 @@ def prepare_transform(plan, scaled, launches_next=False):
         constants["PRECISION"] = "tf32x3" if exact else "tf32"
         options = {"num_warps": tiles["transform_warps"], "num_stages": 1}
     sizes = (plan.N, plan.T, plan.total, H, HV // H)
-    start = prepare_launch(kernel, (plan.slots, H), constants, plan.types, **options)
+    start = prepare_launch(kernel, (plan.slots, H), sizes, constants, plan.types, **options)
 
-    def run(aligned, k, g, beta, cu_seqlens):
+    def run(k, g, beta, cu_seqlens):
         c, UT = k.new_empty(size, dtype=c_dtype), k.new_empty((*size, C), dtype=UT_dtype)
         if plan.slots:
-            start(aligned, k, g, beta, c, UT, cu_seqlens, *sizes)
+            start(k, g, beta, c, UT, cu_seqlens)
         return c, UT
 
     return run
 
 
 def prepare_scan(plan, scale, v_first):
-    """The scan over chunks, `run(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens)`."""
+    """The scan over chunks, `run(q, k, v, c, UT, S, o, S_last, cu_seqlens)`."""
     tiles = plan.tiles
     constants = {"H": plan.H, "HV": plan.HV, "K": plan.K, "V": plan.V}
     constants |= state_layout(plan, v_first)
     constants |= {"C": tiles["C"], "BK": tiles["BK"], "BV": tiles["BV"], "HAS_S": plan.has_S}
     constants |= {"PACKED": plan.packed, "PRECISION": dot_precision(plan.dtype)}
     constants |= {"STAGES": tiles["stages"]}
-    grid = (plan.N * plan.HV * cdiv(plan.V, tiles["BV"]),)
+    grid, numbers = (plan.N * plan.HV * cdiv(plan.V, tiles["BV"]),), (scale, plan.T, plan.total)
     warps = tiles["scan_warps"]
-    start = prepare_launch(chunk_scan_kernel, grid, constants, plan.types, num_warps=warps)
-
-    def run(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens):
-        start(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens, scale, plan.T, plan.total)
-
-    return run
+    return prepare_launch(chunk_scan_kernel, grid, numbers, constants, plan.types, num_warps=warps)
 
 
 def state_layout(plan, v_first):
