@@ -81,7 +81,8 @@ def prepare_forward(q, k, v, g, beta, S, cu_seqlens, *, scale, v_first, chunk_si
             tensors = [x.contiguous() if i in apart else x for i, x in enumerate(tensors)]
         q, k, v, g, beta, S, cu_seqlens = tensors
         o = torch.empty_like(v, memory_format=torch.contiguous_format)
-        S_last = v.new_empty(size, dtype=torch.float32)
+        # `S` is like the last states, and asking for its like is the cheapest way to ask
+        S_last = v.new_empty(size, dtype=torch.float32) if S is None else torch.empty_like(S)
         if plan.slots == 0:  # no token: the states stay
             return o, S_last.zero_() if S is None else S_last.copy_(S)
         with on_device(v):

@@ -63,7 +63,10 @@ def prepare_launch(kernel, grid, numbers, constants, types, tilings=(), **option
 
 def aligned(*tensors):
     """Do all the tensors start at multiples of 16 bytes?"""
-    return all([x is None or x.data_ptr() % 16 == 0 for x in tensors])
+    for x in tensors:  # takes half as long on the host as `all` of them
+        if x.data_ptr() % 16:
+            return False
+    return True
 
 
 def kinds(tokens, *tensors):

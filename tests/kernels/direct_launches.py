@@ -1,0 +1,139 @@
+"""Launch every kernel on a Hopper GPU that is not there, directly and in Triton's own way.
+
+Triton compiles for it and goes its way as ever, but the C functions at the end of it are ours: they
+write down what they are given. Both ways must give them the same, but for what watches a launch.
+
+A process of its own: it must not see TRITON_INTERPRET. Prints JSON: kernel -> launches compared.
+"""
+
+import json
+from collections import Counter
+from types import SimpleNamespace
+
+import torch
+import triton
+from triton.backends.nvidia import driver as nvidia
+from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+import gdn_ref
+from gdn_ref import decoding, ops
+from gdn_ref.kernels import activations, backward, decode, forward, launch, on_hopper
+
+BEFORE_3_7 = not hasattr(nvidia, "annotate_arguments")
+# what tells those who watch a launch of it, in the order of the C function's arguments
+WATCHING = {10, 11, 12} if BEFORE_3_7 else {8, 9, 10}
+TYPES = torch.bfloat16, torch.float32
+
+written = []  # what the C function is given
+compared = Counter()
+
+
+class Gpu(nvidia.CudaDriver):
+    """What Triton asks a driver for."""
+
+    def __init__(self):
+        self.launcher_cls = nvidia.CudaLauncher
+        self.utils = SimpleNamespace(
+            load_binary=lambda name, *rest: (None, name, 0, 0, 1024),
+            get_device_properties=lambda device: {"max_shared_mem": 232448},
+            launch=lambda *arguments: written.append(arguments),
+            build_signature_metadata=tuple,
+            fill_tma_descriptor=lambda *arguments: ("tiles", *arguments),
+            fill_tma_descriptor_tiled=lambda *arguments: ("tiles", *arguments),
+        )
+        self.get_current_stream = lambda device: 7
+        self.get_current_device = lambda: 0
+        self.get_device_capability = lambda device=0: (9, 0)
+
+    def get_active_torch_device(self):
+        return torch.device("cpu")
+
+
+def plain(arguments):
+    """The C function's arguments without those that watch; tensors as addresses."""
+    if not BEFORE_3_7:
+        *arguments, listed = arguments
+        arguments = [*arguments, *listed]
+    return [
+        x.data_ptr() if isinstance(x, torch.Tensor) else 0 if x is None else x
+        for i, x in enumerate(arguments)
+        if i not in WATCHING
+    ]
+
+
+def compare_ways(prepare):
+    """`prepare_launch`, of which each launch goes both ways."""
+
+    def prepared(kernel, *rest, **options):
+        run = prepare(kernel, *rest, **options)
+
+        def both(*tensors):
+            run(*tensors)  # compiles, if it is the first
+            written.clear()
+            run(*tensors)
+            launch.watched, known = lambda: True, launch.watched
+            run(*tensors)
+            launch.watched = known
+            directly, ordinarily = written
+            name = kernel.fn.__name__
+            objects = (torch.Tensor, TensorDescriptor)
+            flat = directly if BEFORE_3_7 else [*directly, *directly[-1]]
+            assert not any(isinstance(x, objects) for x in flat), f"{name}: not started directly"
+            assert plain(directly) == plain(ordinarily), name
+            compared[name] += 1
+
+        return both
+
+    return prepared
+
+
+def pretend():
+    """Have kernels prepared as on an H100 for tensors that are in the host's memory."""
+    triton.runtime.driver.set_active(Gpu())
+    nvidia.PyKernelArg = lambda nested_tuple, type: (nested_tuple, type)
+    nvidia.compile_module_from_src, nvidia.library_dirs = lambda **options: Gpu().utils, list
+    for module in (activations, backward, decode, forward, on_hopper):
+        module.prepare_launch = compare_ways(launch.prepare_launch)
+    ops.validation.check_triton = decoding.validation.check_triton = lambda *arguments: None
+    on_hopper.multiprocessors = lambda device: 132
+    backward.programs_at_once = lambda device, hopper: 132
+    forward.has_16bit_transform = lambda plan: not plan.exact
+    backward.made_for_hopper = forward.made_for_hopper = lambda k, v, C: v.element_size() == 2
+
+
+def shifted(x):
+    """A copy that starts between multiples of 16 bytes."""
+    return x.new_empty(x.numel() + 1)[1:].view(x.shape).copy_(x)
+
+
+def calls(dtype, B, T, H, lengths=None, move=lambda x: x, **options):
+    """One call of all that launches kernels, both ways."""
+    vectors = [move(torch.randn(B, T, H, 64, dtype=dtype)) for _ in range(3)]
+    g, beta = -torch.rand(B, T, H), torch.rand(B, T, H)
+    packed = lengths is not None
+    cu_seqlens = torch.tensor([0, *lengths]).cumsum(0) if packed else None
+    N = len(lengths) if packed else B
+    leaves = [x.requires_grad_() for x in (*vectors, g, beta, torch.randn(N, H, 64, 64))]
+    options |= {"cu_seqlens": cu_seqlens, "backend": "triton"}
+    for state in (leaves[5], None):
+        o, S = gdn_ref.chunk_gated_delta_rule(
+            *leaves[:5], initial_state=state, output_final_state=True, **options
+        )
+        given = (o, S) if state is not None else (o,)
+        used = leaves if state is not None else leaves[:5]
+        torch.autograd.grad(given, used, [torch.ones_like(x) for x in given])
+    with torch.no_grad():
+        gdn_ref.decode(*leaves[:5], leaves[5], torch.arange(N), **options)
+        gdn_ref.fused_recurrent_gated_delta_rule(*leaves[:3], g=g, beta=beta, **options)
+
+
+if __name__ == "__main__":
+    pretend()
+    raw = {"use_gate_in_kernel": True, "A_log": torch.zeros(2), "dt_bias": torch.zeros(2)}
+    raw |= {"use_qk_l2norm_in_kernel": True, "use_beta_sigmoid_in_kernel": True}
+    for dtype in TYPES:
+        calls(dtype, 2, 70, 2)
+        calls(dtype, 1, 70, 2, lengths=[3, 0, 67], **raw)
+    calls(torch.bfloat16, 1, 4096, 1)  # in segments
+    calls(torch.bfloat16, 1, 70, 1, move=shifted)
+    print(json.dumps(compared))
