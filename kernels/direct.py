@@ -4,16 +4,16 @@ At every launch, four functions of Triton's look for hooks, scratch memory and t
 They take longer than a small kernel does; what they find is found once here. This file alone knows
 Triton from inside. It relies on
 
-- `CompiledKernel.run`, a `CudaLauncher`: its `launch`, or the `launcher` that this is wrapped round,
-  its `launch_pdl` and the like;
-- the order of that C function's arguments, which changed in 3.7;
+- `CompiledKernel.run`, a `CudaLauncher`, with `launch`, the C function, or what `launcher` is
+  wrapped in; and with `launch_pdl` and the like, which that function takes;
+- the order in which it takes them, which changed in 3.7;
 - `make_tensordesc_arg`, which makes of a descriptor what that function takes.
 
-With another Triton or another device, and for a profiler that wants to hear of each launch, Triton's
-own way is gone.
+Triton's own way is gone with another Triton, on another device, and while a profiler wants to hear
+of each launch.
 """
 
-from inspect import getclosurevars
+from inspect import getclosurevars, isfunction
 
 import triton
 from triton import knobs
@@ -23,7 +23,7 @@ KNOWN = ("3.6", "3.7", "3.8")
 MOST_DESCRIPTORS = 1024
 
 
-def direct(compiled, tilings):
+def direct(compiled, tilings=()):
     """`start(grid, addresses, rest)` of a compiled kernel, or None if it has to go Triton's way.
 
     grid : three sizes
@@ -33,10 +33,10 @@ def direct(compiled, tilings):
     run = compiled.run
     if not can_start(run):
         return None
-    launch, metadata = run.launch, ()
-    if tilings:
-        inside = getclosurevars(launch).nonlocals
-        launch, metadata = inside["launcher"], inside["tensordesc_meta"]
+    inside = getclosurevars(run.launch).nonlocals if isfunction(run.launch) else {}
+    launch, metadata = inside.get("launcher", run.launch), inside.get("tensordesc_meta", ())
+    if len(tilings) != len(metadata):
+        return None
     descriptors = [Descriptors(*pair) for pair in zip(tilings, metadata, strict=True)]
     cut = len(descriptors)
     device, stream = driver.active.get_current_device(), driver.active.get_current_stream

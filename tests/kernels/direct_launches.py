@@ -17,7 +17,16 @@ from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 import gdn_ref
 from gdn_ref import decoding, ops
-from gdn_ref.kernels import activations, backward, decode, forward, launch, on_hopper
+from gdn_ref.kernels import (
+    activations,
+    backward,
+    causal_conv,
+    causal_conv_backward,
+    decode,
+    forward,
+    launch,
+    on_hopper,
+)
 
 BEFORE_3_7 = not hasattr(nvidia, "annotate_arguments")
 # what tells those who watch a launch of it, in the order of the C function's arguments
@@ -61,6 +70,22 @@ def plain(arguments):
     ]
 
 
+def compare(kernel, run):
+    """A launch goes both ways."""
+    written.clear()
+    run()
+    launch.watched, known = lambda: True, launch.watched
+    run()
+    launch.watched = known
+    directly, ordinarily = written
+    flat = directly if BEFORE_3_7 else [*directly, *directly[-1]]
+    name = kernel.fn.__name__
+    objects = (torch.Tensor, TensorDescriptor)
+    assert not any(isinstance(x, objects) for x in flat), f"{name}: not started directly"
+    assert plain(directly) == plain(ordinarily), name
+    compared[name] += 1
+
+
 def compare_ways(prepare):
     """`prepare_launch`, of which each launch goes both ways."""
 
@@ -69,22 +94,21 @@ def compare_ways(prepare):
 
         def both(*tensors):
             run(*tensors)  # compiles, if it is the first
-            written.clear()
-            run(*tensors)
-            launch.watched, known = lambda: True, launch.watched
-            run(*tensors)
-            launch.watched = known
-            directly, ordinarily = written
-            name = kernel.fn.__name__
-            objects = (torch.Tensor, TensorDescriptor)
-            flat = directly if BEFORE_3_7 else [*directly, *directly[-1]]
-            assert not any(isinstance(x, objects) for x in flat), f"{name}: not started directly"
-            assert plain(directly) == plain(ordinarily), name
-            compared[name] += 1
+            compare(kernel, lambda: run(*tensors))
 
         return both
 
     return prepared
+
+
+def compare_ways_of_launch(launch_known):
+    """`launch`, each of which goes both ways."""
+
+    def both(kernel, *rest, **options):
+        launch_known(kernel, *rest, **options)
+        compare(kernel, lambda: launch_known(kernel, *rest, **options))
+
+    return both
 
 
 def pretend():
@@ -94,6 +118,8 @@ def pretend():
     nvidia.compile_module_from_src, nvidia.library_dirs = lambda **options: Gpu().utils, list
     for module in (activations, backward, decode, forward, on_hopper):
         module.prepare_launch = compare_ways(launch.prepare_launch)
+    for module in (causal_conv, causal_conv_backward):
+        module.launch = compare_ways_of_launch(launch.launch)
     ops.validation.check_triton = decoding.validation.check_triton = lambda *arguments: None
     on_hopper.multiprocessors = lambda device: 132
     backward.programs_at_once = lambda device, hopper: 132
@@ -127,6 +153,16 @@ def calls(dtype, B, T, H, lengths=None, move=lambda x: x, **options):
         gdn_ref.fused_recurrent_gated_delta_rule(*leaves[:3], g=g, beta=beta, **options)
 
 
+def convolutions():
+    """The same for the kernels of the convolution."""
+    x, weight, bias, pool = (torch.randn(n) for n in ((2, 20, 8), (8, 4), (8,), (2, 8, 3)))
+    leaves = [y.requires_grad_() for y in (x, weight, bias, pool)]
+    y, _ = gdn_ref.causal_conv1d(*leaves[:3], initial_state=leaves[3], backend="triton")
+    torch.autograd.grad(y, leaves, y.detach())
+    with torch.no_grad():
+        gdn_ref.causal_conv1d_update(x[:, :1], pool, weight, backend="triton")
+
+
 if __name__ == "__main__":
     pretend()
     raw = {"use_gate_in_kernel": True, "A_log": torch.zeros(2), "dt_bias": torch.zeros(2)}
@@ -136,4 +172,5 @@ if __name__ == "__main__":
         calls(dtype, 1, 70, 2, lengths=[3, 0, 67], **raw)
     calls(torch.bfloat16, 1, 4096, 1)  # in segments
     calls(torch.bfloat16, 1, 70, 1, move=shifted)
+    convolutions()
     print(json.dumps(compared))

@@ -213,7 +213,9 @@ def test_more_programs_than_a_grid_has_rows(monkeypatch):
     x = {name: torch.ones(N, 1, 1, 1) for name in "qkv"}
     x |= {name: torch.full((N, 1, 1), 0.5) for name in ("g", "beta")}
     launched = []
-    monkeypatch.setattr(launches, "launch", lambda _, grid, *others, **options: launched.append(grid))
+    monkeypatch.setattr(
+        launches, "launch", lambda _, grid, *others, **options: launched.append(grid)
+    )
     decode(**x, pool=torch.zeros(N, 1, 1, 1), slot_idx=None, backend="triton")
     assert launched == [(N,)]
 
@@ -342,7 +344,9 @@ def test_one_launch_does_it_all(monkeypatch):
     given = recurrent_arguments(options.pop("x"), False)
     given |= {name: given[name].contiguous() for name in ("q", "k", "v", "g", "beta")} | options
     launched, others = [], set()
-    monkeypatch.setattr(launches, "launch", lambda kernel, *rest, **options: launched.append(kernel))
+    monkeypatch.setattr(
+        launches, "launch", lambda kernel, *rest, **options: launched.append(kernel)
+    )
 
     class Watch(TorchDispatchMode):
         def __torch_dispatch__(self, operator, types, inputs=(), options=None):
