@@ -31,7 +31,6 @@ from gdn_ref.kernels import (
 BEFORE_3_7 = not hasattr(nvidia, "annotate_arguments")
 # what tells those who watch a launch of it, in the order of the C function's arguments
 WATCHING = {10, 11, 12} if BEFORE_3_7 else {8, 9, 10}
-TYPES = torch.bfloat16, torch.float32
 
 written = []  # what the C function is given
 compared = Counter()
@@ -127,30 +126,27 @@ def pretend():
     backward.made_for_hopper = forward.made_for_hopper = lambda k, v, C: v.element_size() == 2
 
 
-def shifted(x):
-    """A copy that starts between multiples of 16 bytes."""
-    return x.new_empty(x.numel() + 1)[1:].view(x.shape).copy_(x)
-
-
-def calls(dtype, B, T, H, lengths=None, move=lambda x: x, **options):
-    """One call of all that launches kernels, both ways."""
-    vectors = [move(torch.randn(B, T, H, 64, dtype=dtype)) for _ in range(3)]
+def calls(dtype, B, T, H, state=True, lengths=None, **options):
+    """One call of all that launches kernels."""
+    vectors = [torch.randn(B, T, H, 64, dtype=dtype) for _ in range(3)]
     g, beta = -torch.rand(B, T, H), torch.rand(B, T, H)
-    packed = lengths is not None
-    cu_seqlens = torch.tensor([0, *lengths]).cumsum(0) if packed else None
-    N = len(lengths) if packed else B
+    N = B if lengths is None else len(lengths)
     leaves = [x.requires_grad_() for x in (*vectors, g, beta, torch.randn(N, H, 64, 64))]
+    *tokens, S = leaves
+    cu_seqlens = None if lengths is None else torch.tensor([0, *lengths]).cumsum(0)
     options |= {"cu_seqlens": cu_seqlens, "backend": "triton"}
-    for state in (leaves[5], None):
-        o, S = gdn_ref.chunk_gated_delta_rule(
-            *leaves[:5], initial_state=state, output_final_state=True, **options
-        )
-        given = (o, S) if state is not None else (o,)
-        used = leaves if state is not None else leaves[:5]
-        torch.autograd.grad(given, used, [torch.ones_like(x) for x in given])
+    results = gdn_ref.chunk_gated_delta_rule(
+        *tokens, initial_state=S if state else None, output_final_state=state, **options
+    )
+    given = [x for x in results if x is not None]
+    torch.autograd.grad(
+        given, leaves[: len(leaves) - (not state)], list(map(torch.ones_like, given))
+    )
     with torch.no_grad():
-        gdn_ref.decode(*leaves[:5], leaves[5], torch.arange(N), **options)
-        gdn_ref.fused_recurrent_gated_delta_rule(*leaves[:3], g=g, beta=beta, **options)
+        gdn_ref.decode(*tokens, S, torch.arange(N), **options)
+        gdn_ref.fused_recurrent_gated_delta_rule(
+            *tokens[:3], g=g, beta=beta, initial_state=S if state else None, **options
+        )
 
 
 def convolutions():
@@ -167,10 +163,9 @@ if __name__ == "__main__":
     pretend()
     raw = {"use_gate_in_kernel": True, "A_log": torch.zeros(2), "dt_bias": torch.zeros(2)}
     raw |= {"use_qk_l2norm_in_kernel": True, "use_beta_sigmoid_in_kernel": True}
-    for dtype in TYPES:
-        calls(dtype, 2, 70, 2)
-        calls(dtype, 1, 70, 2, lengths=[3, 0, 67], **raw)
+    calls(torch.float32, 2, 70, 2)
+    calls(torch.bfloat16, 2, 70, 2)
+    calls(torch.bfloat16, 1, 70, 2, state=False, lengths=[3, 0, 67], **raw)
     calls(torch.bfloat16, 1, 4096, 1)  # in segments
-    calls(torch.bfloat16, 1, 70, 1, move=shifted)
     convolutions()
     print(json.dumps(compared))
