@@ -20,7 +20,7 @@ from triton import knobs
 from triton.runtime import driver
 
 KNOWN = ("3.6", "3.7", "3.8")
-MOST_DESCRIPTORS = 1024
+MOST_DESCRIPTORS = 512  # of one argument of one prepared launch; each takes half a kilobyte
 
 
 def direct(compiled, tilings=()):
