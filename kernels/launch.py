@@ -6,6 +6,8 @@ it compiled is kept under that key, and the next call with the same key goes str
 (`direct`).
 """
 
+from functools import cached_property
+
 from torch import Tensor
 
 from .direct import direct, watched
@@ -25,19 +27,19 @@ def launch(kernel, grid, arguments, constants, kinds, **options):
     compile differently for (see `kinds`).
     """
     key = (kernel, kinds, *constants.values(), *options.values())
-    compiled, by_itself = _compiled.get(key, (None, None))
-    if compiled is None:  # compiles, if need be, and runs; the interpreter returns nothing
+    again = _compiled.get(key)
+    if again is None:  # compiles, if need be, and runs; the interpreter returns nothing
         compiled = kernel[grid](*arguments, **constants, **options)
         if compiled is not None:
-            _compiled[key] = compiled, direct(compiled)
+            _compiled[key] = Again(compiled)
         return compiled
     grid, values = (*grid, 1, 1)[:3], tuple(constants.values())
-    if by_itself is None or watched():
-        compiled[grid](*arguments, *values)
+    if again.by_itself is None or watched():
+        again.compiled[grid](*arguments, *values)
     else:
         addresses = [x.data_ptr() if isinstance(x, Tensor) else x for x in arguments]
-        by_itself(grid, addresses, values)
-    return compiled
+        again.by_itself(grid, addresses, values)
+    return again.compiled
 
 
 def prepare_launch(kernel, grid, numbers, constants, types, tilings=(), **options):
@@ -53,20 +55,31 @@ def prepare_launch(kernel, grid, numbers, constants, types, tilings=(), **option
     def run(*tensors):
         addresses = [0 if x is None else x.data_ptr() for x in tensors]
         aligned = tuple([address % 16 == 0 for address in addresses])
-        start, by_itself = ready.get(aligned, (None, None))
-        if by_itself is not None and not watched():
-            by_itself(whole_grid, addresses, rest)
+        again = ready.get(aligned)
+        if again is not None and again.by_itself is not None and not watched():
+            again.by_itself(whole_grid, addresses, rest)
             return
         tiles = [tiled(x) for tiled, x in zip(tilings, tensors, strict=False)]
-        if start is not None:
-            start(*tiles, *tensors[cut:], *rest)
+        if again is not None:
+            again.compiled[whole_grid](*tiles, *tensors[cut:], *rest)
             return
         arguments = (*tiles, *tensors[cut:], *numbers)
         compiled = launch(kernel, grid, arguments, constants, (types, aligned), **options)
         if compiled is not None:
-            ready[aligned] = compiled[whole_grid], direct(compiled, tilings)
+            ready[aligned] = Again(compiled, tilings)
 
     return run
+
+
+class Again:
+    """What Triton compiled, and `direct` for it: found when it is started again, if ever."""
+
+    def __init__(self, compiled, tilings=()):
+        self.compiled, self.tilings = compiled, tilings
+
+    @cached_property
+    def by_itself(self):
+        return direct(self.compiled, self.tilings)
 
 
 def aligned(*tensors):
