@@ -4,7 +4,7 @@ Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 """
 
 from contextlib import nullcontext
-from functools import cache, partial
+from functools import cache
 
 import torch
 from torch.nn.functional import pad
@@ -34,11 +34,24 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
     o : [B, T, HV, V], in v's dtype
     final_state : [N, HV, V, K] float32; in memory as `initial_state` is, or else [N, HV, K, V]
     """
+    tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
+    return prepare_chunk_forward(*tensors, scale=scale, chunk_size=chunk_size)(*tensors)
+
+
+def prepare_chunk_forward(q, k, v, g, beta, initial_state, cu_seqlens, *, scale, chunk_size):
+    """`chunk_forward`, as a function of seven tensors that look like these."""
     v_first = initial_state is not None and not initial_state.mT.is_contiguous()
-    S = initial_state if initial_state is None or v_first else initial_state.mT
-    tensors = (q, k, v, g, beta, S, cu_seqlens)
-    o, S = prepare_forward(*tensors, scale=scale, v_first=v_first, chunk_size=chunk_size)(*tensors)
-    return o, S if v_first else S.mT
+    transposed = initial_state is not None and not v_first
+    S = initial_state.mT if transposed else initial_state
+    options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size}
+    prepared = prepare_forward(q, k, v, g, beta, S, cu_seqlens, **options)
+
+    def run(q, k, v, g, beta, initial_state, cu_seqlens):
+        S = initial_state.mT if transposed else initial_state
+        o, S = prepared(q, k, v, g, beta, S, cu_seqlens)
+        return o, S if v_first else S.mT
+
+    return run
 
 
 def prepare_forward(q, k, v, g, beta, S, cu_seqlens, *, scale, v_first, chunk_size):
@@ -62,7 +75,7 @@ def prepare_forward(q, k, v, g, beta, S, cu_seqlens, *, scale, v_first, chunk_si
     N = B if cu_seqlens is None else cu_seqlens.shape[0] - 1
     padded = sizes_that_pay(B * T, N, HV, K, V, v, chunk_size)
     if padded is not None:
-        return partial(in_padded_heads, *padded, scale, v_first, chunk_size)
+        return in_padded_heads(*padded, scale, v_first, chunk_size)
 
     tensors = (q, k, v, g, beta, S, cu_seqlens)
     apart = [i for i, x in enumerate(tensors) if x is not None and not x.is_contiguous()]
@@ -210,19 +223,26 @@ def sizes_that_pay(tokens, N, HV, K, V, v, chunk_size):
     return None if length is None else (K_padded, V_padded)
 
 
-def in_padded_heads(K, V, scale, v_first, chunk_size, q, k, v, g, beta, S, cu_seqlens):
-    """The forward pass with zeros after each vector, which change no number; its results, cut."""
-    own_K, own_V = k.shape[3], v.shape[3]
-    q, k = (pad(x, (0, K - own_K)) for x in (q, k))
-    v = pad(v, (0, V - own_V))
-    if S is not None:
-        rows, columns = (V - own_V, K - own_K) if v_first else (K - own_K, V - own_V)
-        S = pad(S, (0, columns, 0, rows))
-    tensors = (q, k, v, g, beta, S, cu_seqlens)
-    options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size}
-    o, S = prepare_forward(*tensors, **options)(*tensors)
-    rows, columns = (own_V, own_K) if v_first else (own_K, own_V)
-    return o[..., :own_V].contiguous(), S[..., :rows, :columns].contiguous()
+def in_padded_heads(K, V, scale, v_first, chunk_size):
+    """`prepare_forward` with zeros after each vector, which change no number; its results, cut."""
+    ready = []
+
+    def run(q, k, v, g, beta, S, cu_seqlens):
+        own_K, own_V = k.shape[3], v.shape[3]
+        q, k = (pad(x, (0, K - own_K)) for x in (q, k))
+        v = pad(v, (0, V - own_V))
+        if S is not None:
+            rows, columns = (V - own_V, K - own_K) if v_first else (K - own_K, V - own_V)
+            S = pad(S, (0, columns, 0, rows))
+        tensors = (q, k, v, g, beta, S, cu_seqlens)
+        if not ready:
+            options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size}
+            ready.append(prepare_forward(*tensors, **options))
+        o, S = ready[0](*tensors)
+        rows, columns = (own_V, own_K) if v_first else (own_K, own_V)
+        return o[..., :own_V].contiguous(), S[..., :rows, :columns].contiguous()
+
+    return run
 
 
 capability = cache(torch.cuda.get_device_capability)
