@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from . import validation
+from .prepared import prepared
 
 
 @torch.library.custom_op("gdn_ref::chunk_forward", mutates_args=())
@@ -15,9 +16,22 @@ def forward(
     initial_state: Tensor | None, cu_seqlens: Tensor | None, chunk_size: int,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Outputs and final state; arguments and results as those of `reference.forward`."""
-    from .kernels.forward import chunk_forward
+    from .kernels.forward import prepare_chunk_forward
 
-    return chunk_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)
+    tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
+    options = {"scale": scale, "chunk_size": chunk_size}
+    return remembered(prepare_chunk_forward, tensors, options)(*tensors)
+
+
+def remembered(prepare, tensors, options):
+    """`prepare(*tensors, **options)`, once for calls that look alike."""
+    return prepared(prepare_with, tensors, (prepare, tuple(options.items())))
+
+
+def prepare_with(*tensors_and_options):
+    """What `prepared` calls the first time."""
+    *tensors, prepare, options = tensors_and_options
+    return prepare(*tensors, **dict(options))
 
 
 @forward.register_fake
@@ -39,12 +53,17 @@ def backward(
     do: Tensor, dS: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of `forward`, as `kernels.backward.chunk_backward`; `dg` is empty without `g`."""
-    from .kernels.backward import chunk_backward
-
-    dq, dk, dv, dg, dbeta, dS_first = chunk_backward(
-        q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, do, dS
-    )
+    tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
+    run = prepared(prepare_backward, tensors, (scale, chunk_size))
+    dq, dk, dv, dg, dbeta, dS_first = run(*tensors, do, dS)
     return dq, dk, dv, beta.new_empty(0) if dg is None else dg, dbeta, dS_first
+
+
+def prepare_backward(q, k, v, g, beta, initial_state, cu_seqlens, scale, chunk_size):
+    """For `prepared`: the backward pass after any forward pass that looks like this."""
+    from .kernels.backward import prepare_backward
+
+    return prepare_backward(scale, chunk_size)
 
 
 @backward.register_fake
@@ -85,8 +104,9 @@ def recurrent(
     from .kernels.decode import prepare_recurrent
 
     tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens)
-    flags = {"norm": norm, "sigmoid": sigmoid, "negative": negative}
-    return prepare_recurrent(*tensors, scale=scale, v_first=v_first, **flags)(*tensors)
+    options = {"scale": scale, "v_first": v_first, "norm": norm}
+    options |= {"sigmoid": sigmoid, "negative": negative}
+    return remembered(prepare_recurrent, tensors, options)(*tensors)
 
 
 @recurrent.register_fake
@@ -113,7 +133,7 @@ def decode(
     tensors = (q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx)
     options = {"scale": scale, "state_v_first": state_v_first, "norm": norm}
     options |= {"sigmoid": sigmoid, "negative": negative}
-    return prepare_decode(*tensors, **options)(*tensors)
+    return remembered(prepare_decode, tensors, options)(*tensors)
 
 
 @decode.register_fake

@@ -37,6 +37,8 @@ def prepared(prepare, tensors, options):
 
 def look(x):
     """All about a tensor but its numbers: tensors that look alike pass the same checks."""
+    if x is None:
+        return None
     if not isinstance(x, torch.Tensor):
         return type(x)
     return x.shape, x.stride(), x.dtype, x.device, x.requires_grad

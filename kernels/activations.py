@@ -17,7 +17,7 @@ import triton.language as tl
 
 from .decode import stride_of_tokens
 from .forward import on_device
-from .launch import alignment, cdiv, prepare_launch, types
+from .launch import cdiv, prepare_launch, types
 from .recurrent import NORM_EPSILON, softplus
 
 TILE = 4096  # numbers in a program's rows of queries: 32 registers a thread
@@ -56,7 +56,7 @@ class Activations:
         grid = (cdiv(rows, constants["ROWS"]),)
         what = (*types(rows, *tensors), dtype, *self.acts_on)
         self.start, self.start_back = (
-            prepare_launch(kernel, grid, constants, what, num_warps=4)
+            prepare_launch(kernel, grid, self.numbers, constants, what, num_warps=4)
             for kernel in (activate_kernel, activation_gradients_kernel)
         )
 
@@ -101,8 +101,7 @@ class Activations:
     def launch(self, start, *groups):
         """One of the kernels on all tokens."""
         if self.numbers[0]:
-            tensors = [x for group in groups for x in group]
-            start(alignment(tensors), *tensors, *self.numbers)
+            start(*[x for group in groups for x in group])
 
 
 def tile_rule(K, group):

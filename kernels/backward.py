@@ -6,6 +6,8 @@ again. No atomics: every number has one program that adds it up, always in one o
 Reference: `gdn_ref.backward.gradients`.
 """
 
+from contextlib import nullcontext
+from functools import cache
 from itertools import repeat
 
 import torch
@@ -22,7 +24,7 @@ from .forward import (
     state_layout,
     tile_rule,
 )
-from .launch import alignment, cdiv, prepare_launch
+from .launch import aligned, cdiv, prepare_launch
 from .state_gradients import state_gradients_kernel
 
 LEAST_BYTES = 2**27  # of a piece's states and their gradients
@@ -72,7 +74,7 @@ def prepare_backward(scale, chunk_size):
             dS_first.zero_() if dS_last is None else dS_first.copy_(dS_last)
             return results
         # a sequence of such heads takes a multiple of 128 bytes: each piece is aligned as all are
-        hopper = made_for_hopper(k, v, chunk_size) and all(alignment((q, k, v, do)))
+        hopper = made_for_hopper(k, v, chunk_size) and aligned(q, k, v, do)
         kind = (hopper, v_first, dS_last is not None, dS_v_first, dot_precision(v.dtype))
         if kind not in ready:
             ready[kind] = prepare_pieces(given, scale, chunk_size, *kind)
@@ -122,47 +124,56 @@ def prepare_piece(plan, scale, hopper, v_first, has_dS, dS_v_first, precision):
 
     `run(q, k, v, g, beta, S, cu_seqlens, do, dS_last, dq, dk, dv, dg, dbeta, dS_first)`
     """
-    N, T, total = plan.N, plan.T, plan.total
+    T, total = plan.T, plan.total
     transform = prepare_transform(plan, scaled=False)
     if hopper:
         from . import on_hopper
 
+        at_once = on_hopper.room_for_both(plan)
         find_states = on_hopper.prepare_states(plan, v_first)
-        find_dstates = on_hopper.prepare_state_gradients(plan, has_dS, dS_v_first)
-        find_rest = [on_hopper.prepare_chunk_gradients(plan)]
+        find_dstates = on_hopper.prepare_state_gradients(plan, scale, has_dS, dS_v_first)
+        find_rest = [on_hopper.prepare_chunk_gradients(plan, scale)]
         if plan.packed or T % plan.tiles["C"]:
-            find_rest.append(prepare_chunk_gradients(plan, precision, short=True))
+            find_rest.append(prepare_chunk_gradients(plan, scale, precision, short=True))
     else:
-        forwards = (chunk_states_kernel, v_first, {"HAS_S": plan.has_S})
-        backwards = (state_gradients_kernel, dS_v_first, {"HAS_DS": has_dS})
+        at_once = False
+        sizes = (T, total)
+        forwards = (chunk_states_kernel, sizes, v_first, {"HAS_S": plan.has_S})
+        backwards = (state_gradients_kernel, (scale, *sizes), dS_v_first, {"HAS_DS": has_dS})
         find_states, find_dstates = (
             prepare_scan(plan, precision, *way) for way in (forwards, backwards)
         )
-        find_rest = [prepare_chunk_gradients(plan, precision, short=False)]
+        find_rest = [prepare_chunk_gradients(plan, scale, precision, short=False)]
     size = (plan.slots, plan.HV, plan.V, plan.K)
 
     def run(*tensors):
         q, k, v, g, beta, S, cu_seqlens, do, dS_last, dq, dk, dv, dg, dbeta, dS_first = tensors
-        aligned = alignment(tensors)  # the results, too: those of a piece may start anywhere
         states = v.new_empty(size)
         dstates = torch.empty_like(states)
-        c, T_inv = transform(aligned, k, g, beta, cu_seqlens)
-        find_states(aligned, k, v, beta, c, T_inv, S, states, cu_seqlens, T, total)
+        c, T_inv = transform(k, g, beta, cu_seqlens)
+        with beside(v.device) if at_once else nullcontext():
+            find_states(k, v, beta, c, T_inv, S, states, cu_seqlens)
         # what is called Z stays in dv until the last launch makes dv of it
-        find_dstates(
-            aligned, q, k, do, beta, c, T_inv, dS_last, dv, dstates, dS_first, cu_seqlens,
-            scale, T, total,
-        )  # fmt: skip
+        find_dstates(q, k, do, beta, c, T_inv, dS_last, dv, dstates, dS_first, cu_seqlens)
+        if at_once:
+            torch.cuda.current_stream().wait_stream(side_stream(v.device))
         for find in find_rest:
-            find(
-                aligned, q, k, v, beta, c, T_inv, do, dv, states, dstates, dq, dk, dg, dbeta,
-                cu_seqlens, scale, N, T, total,
-            )  # fmt: skip
+            find(q, k, v, beta, c, T_inv, do, dv, states, dstates, dq, dk, dg, dbeta, cu_seqlens)
 
     return run
 
 
-def prepare_scan(plan, precision, kernel, v_first, flag):
+def beside(device):
+    """Launches go to another stream, after all that was launched before."""
+    stream = side_stream(device)
+    stream.wait_stream(torch.cuda.current_stream())
+    return torch.cuda.stream(stream)
+
+
+side_stream = cache(torch.cuda.Stream)
+
+
+def prepare_scan(plan, precision, kernel, numbers, v_first, flag):
     """A launch of one of the two scans; the state that it starts from lies as `v_first` says."""
     tiles = plan.tiles
     constants = {"H": plan.H, "HV": plan.HV, "K": plan.K, "V": plan.V}
@@ -170,10 +181,11 @@ def prepare_scan(plan, precision, kernel, v_first, flag):
     constants |= {"C": tiles["C"], "BK": tiles["BK"], "BV": tiles["BV"], **flag}
     constants |= {"PACKED": plan.packed, "PRECISION": precision, "STAGES": tiles["stages"]}
     grid = (plan.N * plan.HV * cdiv(plan.V, tiles["BV"]),)
-    return prepare_launch(kernel, grid, constants, plan.types, num_warps=tiles["scan_warps"])
+    warps = tiles["scan_warps"]
+    return prepare_launch(kernel, grid, numbers, constants, plan.types, num_warps=warps)
 
 
-def prepare_chunk_gradients(plan, precision, short):
+def prepare_chunk_gradients(plan, scale, precision, short):
     """A launch for all chunks, or for those alone that are `short`, one a sequence at most."""
     tiles = plan.tiles
     constants = {"H": plan.H, "HV": plan.HV, "K": plan.K, "V": plan.V}
@@ -181,7 +193,8 @@ def prepare_chunk_gradients(plan, precision, short):
     constants |= {"HAS_G": plan.has_g, "PACKED": plan.packed, "SHORT": short}
     constants |= {"PRECISION": precision}
     return prepare_launch(
-        chunk_gradients_kernel, (plan.N if short else plan.slots, plan.H), constants, plan.types,
+        chunk_gradients_kernel, (plan.N if short else plan.slots, plan.H),
+        (scale, plan.N, plan.T, plan.total), constants, plan.types,
         num_warps=tiles["gradient_warps"],
     )  # fmt: skip
 
@@ -202,7 +215,8 @@ def gradient_tiles(K, dtype, chunk_size, hopper=False):
     `chunk_gradients` keeps two `[C, BK]` sums beside five `[C, C]` tiles, so what is left of
     registers, of shared memory, and of a Blackwell's tensor memory bounds the chunk; where the
     kernels for Hopper take the whole chunks, it stays 64. `gradient_BV` is the slice of value
-    dimensions that `chunk_gradients` has on hand at a time.
+    dimensions that `chunk_gradients` has on hand at a time. (The scans' slices of heads beyond 128
+    are 16 wide: with 32, Triton 3.6.0 compiles `state_gradients` wrongly for Hopper.)
     """
     tiles = tile_rule(K, dtype, chunk_size)
     wide = tiles["BK"] > 64
@@ -212,7 +226,7 @@ def gradient_tiles(K, dtype, chunk_size, hopper=False):
     if wide and not hopper:
         tiles["C"] = min(tiles["C"], 32)
     if tiles["BK"] > 128:
-        return tiles | {"BV": 32, "scan_warps": 4, "gradient_BV": 32, "gradient_warps": 8}
+        return tiles | {"BV": 16, "stages": 2, "gradient_BV": 32, "gradient_warps": 8}
     return tiles | {"gradient_BV": 32, "gradient_warps": 4}
 
 

@@ -92,7 +92,9 @@ def crossings(J, a, b, t, i):
 
 @gluon.jit
 def load_warp(
-    q, k, v, do, Z, T, S, dS, c_ptr, beta_ptr, wide, square, lines, signal, cu_seqlens_ptr, N, slots, tokens, total, H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, PACKED: gl.constexpr,
+    q, k, v, do, Z, T, S, dS, c_ptr, beta_ptr, wide, square, lines, signal,
+    cu_seqlens_ptr, N, slots, tokens, total,
+    H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, PACKED: gl.constexpr,
 ):  # fmt: skip
     """Tiles of one chunk and head after the other, as soon as there is room for them."""
     K: gl.constexpr = k.block_shape[1]
@@ -117,7 +119,9 @@ def load_warp(
                 mbarrier.wait(signal.index(HEAD_FREE + w), ((head_count // 2) & 1) ^ 1)
                 full = signal.index(HEAD_FULL + w)
                 mbarrier.expect(full, 2 * C * C)
-                tma.async_copy_global_to_shared(T, [hv * total + start, 0], full, inverse(square, w))
+                tma.async_copy_global_to_shared(
+                    T, [hv * total + start, 0], full, inverse(square, w)
+                )
                 weigh(lines, w, numbers)
                 mbarrier.arrive(full, count=1)
                 for j in range(V // BV):
@@ -205,8 +209,8 @@ def delta_warps(
 
 @gluon.jit
 def query_warps(
-    dq_out, wide, square, lines, signal, Z_ptr,
-    cu_seqlens_ptr, scale, N, slots, tokens, H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, PACKED: gl.constexpr,
+    dq_out, wide, square, lines, signal, Z_ptr, cu_seqlens_ptr, scale, N, slots, tokens,
+    H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, PACKED: gl.constexpr,
 ):  # fmt: skip
     """dQ and dV; row sums of what q meets."""
     dtype: gl.constexpr = wide.dtype
@@ -275,8 +279,8 @@ def leave(x, out, row, column, tile, signal, b, item_count):
 
 @gluon.jit
 def key_warps(
-    dk_out, wide, square, lines, signal,
-    cu_seqlens_ptr, N, slots, tokens, H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, PACKED: gl.constexpr,
+    dk_out, wide, square, lines, signal, cu_seqlens_ptr, N, slots, tokens,
+    H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, PACKED: gl.constexpr,
 ):  # fmt: skip
     """dK; row sums of what k meets."""
     dtype: gl.constexpr = wide.dtype
@@ -442,7 +446,8 @@ def chunk_gradients_hopper_kernel(
                 N, slots, T, H, HV, V, HAS_G, PACKED,
             )),
             (load_warp, (
-                q, k, v, do, Z, T_inv, S, dS, c_ptr, beta_ptr, wide, square, lines, signal, cu_seqlens_ptr, N, slots, T, total, H, HV, V, PACKED,
+                q, k, v, do, Z, T_inv, S, dS, c_ptr, beta_ptr, wide, square, lines, signal,
+                cu_seqlens_ptr, N, slots, T, total, H, HV, V, PACKED,
             )),
         ],
         worker_num_warps=[4, 4, 4, 1],

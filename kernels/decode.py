@@ -9,7 +9,7 @@ import torch
 from torch.autograd.graph import increment_version
 
 from .forward import on_device
-from .launch import cdiv, launch
+from .launch import cdiv, prepare_launch
 from .recurrent import recurrent_kernel
 
 PROGRAMS = 132  # one for each multiprocessor of an H100
@@ -105,19 +105,17 @@ def prepare(pointers, scale, v_first, flags):
     constants |= {"S_v": K, "S_k": 1} if v_first else {"S_v": 1, "S_k": V}
     constants |= {"S_slot": last.stride(0), "BK": BK, "BV": BV, **flags}
     grid = (N * HV * cdiv(V, BV),)
-    kinds = (v.device, T < 2**31, *(None if x is None else x.dtype for x in pointers))
+    types = (v.device, T < 2**31, *(None if x is None else x.dtype for x in pointers))
+    numbers = (scale, T, *strides)
+    start = prepare_launch(recurrent_kernel, grid, numbers, constants, types, num_warps=1)
 
     def run(pointers):
         if N == 0:
             return
         if copied:
             pointers = [x.contiguous() if i in copied else x for i, x in enumerate(pointers)]
-        aligned = tuple([x is None or x.data_ptr() % 16 == 0 for x in pointers])
         with on_device(pointers[2]):
-            launch(
-                recurrent_kernel, grid, (*pointers, scale, T, *strides), constants,
-                (kinds, aligned), num_warps=1,
-            )  # fmt: skip
+            start(*pointers)
 
     return run
 

@@ -4,13 +4,13 @@ Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 """
 
 from contextlib import nullcontext
-from functools import cache, partial
+from functools import cache
 
 import torch
 from torch.nn.functional import pad
 
 from .chunk_scan import chunk_scan_kernel
-from .launch import alignment, cdiv, prepare_launch, types
+from .launch import aligned, cdiv, prepare_launch, types
 from .ut_transform import ut_transform_kernel
 from .ut_transform_16bit import ut_transform_16bit_kernel
 
@@ -34,11 +34,24 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
     o : [B, T, HV, V], in v's dtype
     final_state : [N, HV, V, K] float32; in memory as `initial_state` is, or else [N, HV, K, V]
     """
+    tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
+    return prepare_chunk_forward(*tensors, scale=scale, chunk_size=chunk_size)(*tensors)
+
+
+def prepare_chunk_forward(q, k, v, g, beta, initial_state, cu_seqlens, *, scale, chunk_size):
+    """`chunk_forward`, as a function of seven tensors that look like these."""
     v_first = initial_state is not None and not initial_state.mT.is_contiguous()
-    S = initial_state if initial_state is None or v_first else initial_state.mT
-    tensors = (q, k, v, g, beta, S, cu_seqlens)
-    o, S = prepare_forward(*tensors, scale=scale, v_first=v_first, chunk_size=chunk_size)(*tensors)
-    return o, S if v_first else S.mT
+    transposed = initial_state is not None and not v_first
+    S = initial_state.mT if transposed else initial_state
+    options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size}
+    prepared = prepare_forward(q, k, v, g, beta, S, cu_seqlens, **options)
+
+    def run(q, k, v, g, beta, initial_state, cu_seqlens):
+        S = initial_state.mT if transposed else initial_state
+        o, S = prepared(q, k, v, g, beta, S, cu_seqlens)
+        return o, S if v_first else S.mT
+
+    return run
 
 
 def prepare_forward(q, k, v, g, beta, S, cu_seqlens, *, scale, v_first, chunk_size):
@@ -62,7 +75,7 @@ def prepare_forward(q, k, v, g, beta, S, cu_seqlens, *, scale, v_first, chunk_si
     N = B if cu_seqlens is None else cu_seqlens.shape[0] - 1
     padded = sizes_that_pay(B * T, N, HV, K, V, v, chunk_size)
     if padded is not None:
-        return partial(in_padded_heads, *padded, scale, v_first, chunk_size)
+        return in_padded_heads(*padded, scale, v_first, chunk_size)
 
     tensors = (q, k, v, g, beta, S, cu_seqlens)
     apart = [i for i, x in enumerate(tensors) if x is not None and not x.is_contiguous()]
@@ -81,18 +94,18 @@ def prepare_forward(q, k, v, g, beta, S, cu_seqlens, *, scale, v_first, chunk_si
             tensors = [x.contiguous() if i in apart else x for i, x in enumerate(tensors)]
         q, k, v, g, beta, S, cu_seqlens = tensors
         o = torch.empty_like(v, memory_format=torch.contiguous_format)
-        S_last = v.new_empty(size, dtype=torch.float32)
+        # `S` is like the last states, and asking for its like is the cheapest way to ask
+        S_last = v.new_empty(size, dtype=torch.float32) if S is None else torch.empty_like(S)
         if plan.slots == 0:  # no token: the states stay
             return o, S_last.zero_() if S is None else S_last.copy_(S)
-        aligned = alignment(tensors)
         with on_device(v):
             # the copy engine reads tiles from addresses that are multiples of 16 bytes only
-            if on_hopper and all(aligned[:3]):
-                c, UT = early(aligned, k, g, beta, cu_seqlens)
-                scan_on_hopper(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens)
+            if on_hopper and aligned(q, k, v):
+                c, UT = early(k, g, beta, cu_seqlens)
+                scan_on_hopper(q, k, v, c, UT, S, o, S_last, cu_seqlens)
             else:
-                c, UT = transform(aligned, k, g, beta, cu_seqlens)
-                scan(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens)
+                c, UT = transform(k, g, beta, cu_seqlens)
+                scan(q, k, v, c, UT, S, o, S_last, cu_seqlens)
         return o, S_last
 
     return run
@@ -118,7 +131,7 @@ class Plan:
 
 
 def prepare_transform(plan, scaled, launches_next=False):
-    """The UT transform, `run(aligned, k, g, beta, cu_seqlens)`: `c, UT`.
+    """The UT transform, `run(k, g, beta, cu_seqlens)`: `c, UT`.
 
     Unless `scaled`, the second is `T_inv` itself.
 
@@ -140,33 +153,28 @@ def prepare_transform(plan, scaled, launches_next=False):
         constants["PRECISION"] = "tf32x3" if exact else "tf32"
         options = {"num_warps": tiles["transform_warps"], "num_stages": 1}
     sizes = (plan.N, plan.T, plan.total, H, HV // H)
-    start = prepare_launch(kernel, (plan.slots, H), constants, plan.types, **options)
+    start = prepare_launch(kernel, (plan.slots, H), sizes, constants, plan.types, **options)
 
-    def run(aligned, k, g, beta, cu_seqlens):
+    def run(k, g, beta, cu_seqlens):
         c, UT = k.new_empty(size, dtype=c_dtype), k.new_empty((*size, C), dtype=UT_dtype)
         if plan.slots:
-            start(aligned, k, g, beta, c, UT, cu_seqlens, *sizes)
+            start(k, g, beta, c, UT, cu_seqlens)
         return c, UT
 
     return run
 
 
 def prepare_scan(plan, scale, v_first):
-    """The scan over chunks, `run(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens)`."""
+    """The scan over chunks, `run(q, k, v, c, UT, S, o, S_last, cu_seqlens)`."""
     tiles = plan.tiles
     constants = {"H": plan.H, "HV": plan.HV, "K": plan.K, "V": plan.V}
     constants |= state_layout(plan, v_first)
     constants |= {"C": tiles["C"], "BK": tiles["BK"], "BV": tiles["BV"], "HAS_S": plan.has_S}
     constants |= {"PACKED": plan.packed, "PRECISION": dot_precision(plan.dtype)}
     constants |= {"STAGES": tiles["stages"]}
-    grid = (plan.N * plan.HV * cdiv(plan.V, tiles["BV"]),)
+    grid, numbers = (plan.N * plan.HV * cdiv(plan.V, tiles["BV"]),), (scale, plan.T, plan.total)
     warps = tiles["scan_warps"]
-    start = prepare_launch(chunk_scan_kernel, grid, constants, plan.types, num_warps=warps)
-
-    def run(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens):
-        start(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens, scale, plan.T, plan.total)
-
-    return run
+    return prepare_launch(chunk_scan_kernel, grid, numbers, constants, plan.types, num_warps=warps)
 
 
 def state_layout(plan, v_first):
@@ -215,19 +223,26 @@ def sizes_that_pay(tokens, N, HV, K, V, v, chunk_size):
     return None if length is None else (K_padded, V_padded)
 
 
-def in_padded_heads(K, V, scale, v_first, chunk_size, q, k, v, g, beta, S, cu_seqlens):
-    """The forward pass with zeros after each vector, which change no number; its results, cut."""
-    own_K, own_V = k.shape[3], v.shape[3]
-    q, k = (pad(x, (0, K - own_K)) for x in (q, k))
-    v = pad(v, (0, V - own_V))
-    if S is not None:
-        rows, columns = (V - own_V, K - own_K) if v_first else (K - own_K, V - own_V)
-        S = pad(S, (0, columns, 0, rows))
-    tensors = (q, k, v, g, beta, S, cu_seqlens)
-    options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size}
-    o, S = prepare_forward(*tensors, **options)(*tensors)
-    rows, columns = (own_V, own_K) if v_first else (own_K, own_V)
-    return o[..., :own_V].contiguous(), S[..., :rows, :columns].contiguous()
+def in_padded_heads(K, V, scale, v_first, chunk_size):
+    """`prepare_forward` with zeros after each vector, which change no number; its results, cut."""
+    ready = []
+
+    def run(q, k, v, g, beta, S, cu_seqlens):
+        own_K, own_V = k.shape[3], v.shape[3]
+        q, k = (pad(x, (0, K - own_K)) for x in (q, k))
+        v = pad(v, (0, V - own_V))
+        if S is not None:
+            rows, columns = (V - own_V, K - own_K) if v_first else (K - own_K, V - own_V)
+            S = pad(S, (0, columns, 0, rows))
+        tensors = (q, k, v, g, beta, S, cu_seqlens)
+        if not ready:
+            options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size}
+            ready.append(prepare_forward(*tensors, **options))
+        o, S = ready[0](*tensors)
+        rows, columns = (own_V, own_K) if v_first else (own_K, own_V)
+        return o[..., :own_V].contiguous(), S[..., :rows, :columns].contiguous()
+
+    return run
 
 
 capability = cache(torch.cuda.get_device_capability)
@@ -238,7 +253,8 @@ def tile_rule(K, dtype, chunk_size):
 
     `BK` covers the whole key dimension (the smallest tile a tensor core takes is 16 wide), and a
     program of the scan keeps `[BV, BK]` of the state in registers. Float32 operands take twice the
-    room and three products each, so they get narrower slices and no tiles loaded ahead. One warp
+    room and three products each, so they get narrower slices and, as heads beyond 128 dimensions,
+    no tiles loaded ahead. One warp
     solves a chunk's triangular system with the fewest barriers, where its tiles fit. The chunk
     `C` is what was asked for, except that float32 heads of more than 128 dimensions fit only 32
     tokens at a time; the result does not depend on it.
@@ -250,8 +266,8 @@ def tile_rule(K, dtype, chunk_size):
         "BV": 16 if exact else 64,
         "C": min(chunk_size, 32) if exact and BK > 128 else chunk_size,
         "transform_warps": 4 if exact or BK > 128 else 1,
-        "scan_warps": 4 if exact or BK <= 128 else 8,
-        "stages": 1 if exact else 2,
+        "scan_warps": 4,
+        "stages": 1 if exact or BK > 128 else 2,
     }
 
 

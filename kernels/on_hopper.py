@@ -33,38 +33,43 @@ def prepare_scan(plan, scale, v_first):
     shared = {"K": K, "V": V, **state_layout(plan, v_first)}
     flags = {"HAS_S": plan.has_S, "PACKED": plan.packed}
     slots = N
+    keys, values, matrices = tilings_of(plan, BK.value)
+    tilings = (keys, keys, values, matrices, values)
     if segmented:
         slots = T // length + N if plan.packed else N * cdiv(T, length)
         find_maps = prepare_launch(
-            segment_maps_kernel, (slots * HV * (slices + K // BV.value),), {**shared, **flags},
-            plan.types, num_warps=4, maxnreg=128,
+            segment_maps_kernel, (slots * HV * (slices + K // BV.value),), sizes,
+            {**shared, **flags}, plan.types, tilings[1:4], num_warps=4, maxnreg=128,
         )  # fmt: skip
         join = prepare_launch(
-            join_segments_kernel, (N * HV, V // JOINED_ROWS),
+            join_segments_kernel, (N * HV, V // JOINED_ROWS), (T, length, HV),
             {**shared, "ROWS": JOINED_ROWS, **flags}, plan.types, num_warps=8,
         )  # fmt: skip
         flags["HAS_S"] = True
     start = prepare_launch(
-        chunk_scan_hopper_kernel, (slots * HV * slices,),
+        chunk_scan_hopper_kernel, (slots * HV * slices,), (scale, *sizes),
         {**shared, **flags, "SEGMENTED": segmented},
-        plan.types, num_warps=4, launch_pdl=not segmented,
+        plan.types, tilings, num_warps=4, launch_pdl=not segmented,
     )  # fmt: skip
 
-    columns = (plan.H * K, plan.H * K, HV * V, HV * V)
-    tilings = [tiling(plan.dtype, plan.total, n, BV.value) for n in columns]
-    tilings.insert(3, tiling(torch.float16, HV * plan.total, C.value, C.value))
-
-    def run(aligned, q, k, v, c, UT, S, o, S_last, cu_seqlens):
-        tiles = [tiled(x) for tiled, x in zip(tilings, (q, k, v, UT, o), strict=True)]
+    def run(q, k, v, c, UT, S, o, S_last, cu_seqlens):
         states = S
         if segmented:
             maps = v.new_empty((slots, HV, V + K, K), dtype=torch.float32)
             states = v.new_empty((slots, HV, V, K), dtype=torch.float32)
-            find_maps(aligned, *tiles[1:4], c, S, maps, cu_seqlens, *sizes)
-            join(aligned, maps, S, states, cu_seqlens, T, length, HV)
-        start(aligned, *tiles, c, o, states, S_last, cu_seqlens, scale, *sizes)
+            find_maps(k, v, UT, c, S, maps, cu_seqlens)
+            join(maps, S, states, cu_seqlens)
+        start(q, k, v, UT, o, c, o, states, S_last, cu_seqlens)
 
     return run
+
+
+def room_for_both(plan):
+    """Has the device room for the states and their gradients at once?
+
+    Each is a chain from chunk to chunk, and neither waits for the other.
+    """
+    return 2 * plan.N * plan.HV * (plan.V // BV.value) <= multiprocessors(plan.device)
 
 
 def prepare_states(plan, v_first):
@@ -73,64 +78,54 @@ def prepare_states(plan, v_first):
     keys, values, matrices = tilings_of(plan, BK.value)
     rows = tiling(plan.dtype, plan.slots * HV * V, K, BK.value)
     start = prepare_launch(
-        chunk_states_hopper_kernel, (plan.N * HV * (V // BV.value),),
+        chunk_states_hopper_kernel, (plan.N * HV * (V // BV.value),), (plan.T, plan.total, H, HV),
         {"K": K, "V": V, **state_layout(plan, v_first), "HAS_S": plan.has_S,
          "PACKED": plan.packed},
-        plan.types, num_warps=4, maxnreg=128,
+        plan.types, (keys, values, matrices, rows), num_warps=4, maxnreg=128,
     )  # fmt: skip
 
-    def run(aligned, k, v, beta, c, T_inv, S, states, cu_seqlens, T, total):
-        start(
-            aligned, keys(k), values(v), matrices(T_inv), rows(states), beta, c, S, cu_seqlens,
-            T, total, H, HV,
-        )  # fmt: skip
+    def run(k, v, beta, c, T_inv, S, states, cu_seqlens):
+        start(k, v, T_inv, states, beta, c, S, cu_seqlens)
 
     return run
 
 
-def prepare_state_gradients(plan, has_dS, v_first):
+def prepare_state_gradients(plan, scale, has_dS, v_first):
     """The gradients of the states and of the first one; the last one's lies as `v_first` says."""
     N, H, HV, K, V = plan.N, plan.H, plan.HV, plan.K, plan.V
     keys, values, matrices = tilings_of(plan, K)
     rows = tiling(plan.dtype, plan.slots * HV * V, K, K)
     start = prepare_launch(
         state_gradients_hopper_kernel, (N * HV * (V // BV.value),),
+        (scale, N, plan.T, plan.total, H, HV),
         {"K": K, "V": V, **state_layout(plan, v_first), "HAS_DS": has_dS,
          "PACKED": plan.packed},
-        plan.types, num_warps=4,
+        plan.types, (keys, keys, values, matrices, values, rows), num_warps=4,
     )  # fmt: skip
 
-    def run(
-        aligned, q, k, do, beta, c, T_inv, dS_last, Z, dstates, dS_first, cu_seqlens,
-        scale, T, total,
-    ):  # fmt: skip
-        start(
-            aligned, keys(q), keys(k), values(do), matrices(T_inv), values(Z), rows(dstates),
-            beta, c, Z, dS_last, dS_first, cu_seqlens, scale, N, T, total, H, HV,
-        )  # fmt: skip
+    def run(q, k, do, beta, c, T_inv, dS_last, Z, dstates, dS_first, cu_seqlens):
+        start(q, k, do, T_inv, Z, dstates, beta, c, Z, dS_last, dS_first, cu_seqlens)
 
     return run
 
 
-def prepare_chunk_gradients(plan):
+def prepare_chunk_gradients(plan, scale):
     """All other gradients of the whole chunks."""
     slots, H, HV, K, V = plan.slots, plan.H, plan.HV, plan.K, plan.V
     keys, values, matrices = tilings_of(plan, K)
     rows = tiling(plan.dtype, slots * HV * V, K, K)
     start = prepare_launch(
         chunk_gradients_hopper_kernel, (min(slots * H, multiprocessors(plan.device)),),
-        {"H": H, "HV": HV, "K": K, "V": V, "HAS_G": plan.has_g, "PACKED": plan.packed},
-        plan.types, num_warps=4,
+        (scale, plan.N, slots, plan.T, plan.total),
+        {"H": H, "HV": HV, "K": K, "V": V, "HAS_G": plan.has_g, "PACKED": plan.packed}, plan.types,
+        (keys, keys, values, values, values, matrices, rows, rows, keys, keys), num_warps=4,
     )  # fmt: skip
 
     def run(
-        aligned, q, k, v, beta, c, T_inv, do, Z, states, dstates, dq, dk, dg, dbeta, cu_seqlens,
-        scale, N, T, total,
+        q, k, v, beta, c, T_inv, do, Z, states, dstates, dq, dk, dg, dbeta, cu_seqlens,
     ):  # fmt: skip
         start(
-            aligned, keys(q), keys(k), values(v), values(do), values(Z), matrices(T_inv),
-            rows(states), rows(dstates), keys(dq), keys(dk), beta, c, Z, dg, dbeta, cu_seqlens,
-            scale, N, slots, T, total,
+            q, k, v, do, Z, T_inv, states, dstates, dq, dk, beta, c, Z, dg, dbeta, cu_seqlens
         )  # fmt: skip
 
     return run

@@ -6,7 +6,6 @@ Triton reads TRITON_INTERPRET when the kernels are imported: set it before.
 import torch
 
 from gdn_ref import decode
-from gdn_ref.kernels import decode as launcher
 
 from .ch14_interpreted import counting
 
@@ -30,6 +29,6 @@ def inputs(N=2, n=1, H=1, HV=2, K=16, V=16, pool_dtype=torch.float32, slots=5, d
 def count(**sizes):
     """Distinct bytes, and bytes asked for, of one call; sizes as those of `inputs`."""
     tokens, pool, slot_idx = inputs(**sizes)
-    with counting(launcher) as counts:
+    with counting() as counts:
         decode(**tokens, pool=pool, slot_idx=slot_idx, backend="triton")
     return counts.distinct("recurrent_kernel"), counts.asked["recurrent_kernel"]

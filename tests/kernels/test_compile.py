@@ -102,3 +102,38 @@ def test_the_operator_keeps_its_promises():
         (*arguments_, do, dS),
         test_utils=("test_schema", "test_faketensor"),
     )
+
+
+def test_an_operator_is_prepared_once_for_calls_that_look_alike(monkeypatch):
+    from gdn_ref.kernels import backward, forward
+
+    found = []
+    for module, name in (
+        (forward, "prepare_chunk_forward"), (forward, "prepare_forward"),
+        (backward, "prepare_backward"), (backward, "prepare_pieces"),
+    ):  # fmt: skip
+        prepare = getattr(module, name)
+
+        def noted(*rest, prepare=prepare, name=name, **options):
+            found.append(name)
+            return prepare(*rest, **options)
+
+        monkeypatch.setattr(module, name, noted)
+    monkeypatch.setattr("gdn_ref.prepared._remembered", {})
+    operators = torch.ops.gdn_ref
+
+    def both(T, factor):
+        *tokens, S = (x.contiguous() for x in arguments(T=T).values())
+        given = (*tokens, 0.3, factor * S, None, 64)
+        return operators.chunk_forward(*given), operators.chunk_backward(*given, tokens[2], S)
+
+    first = both(70, 1.0)
+    assert len(found) == len(set(found)) == 4
+    both(70, 2.0)
+    assert len(found) == 4
+    both(80, 1.0)
+    assert len(found) == 8
+    again = both(70, 1.0)
+    for results, right in zip(again, first, strict=True):
+        for x, y in zip(results, right, strict=True):
+            assert torch.equal(x, y)

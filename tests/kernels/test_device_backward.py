@@ -155,6 +155,17 @@ def test_whole_and_short_chunks(path, K, V, T, dtype):
     compare(gradients(inputs, given), exact_gradients(inputs, given), dtype)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("K, V", [(64, 64), (100, 100), (128, 128), (200, 96), (256, 256)])
+def test_many_chunks_and_heads(path, K, V, dtype):
+    """Tiles on their way while others are used: what a few chunks of few heads do not show."""
+    if path == "hopper" and K not in (64, 128):
+        pytest.skip("the kernels for Hopper take heads of 64 and 128 dimensions")
+    inputs = arguments(B=4, T=1024, H=6, HV=6, K=K, V=V, dtype=dtype)
+    given = gradients_given(inputs)
+    compare(gradients(inputs, given), exact_gradients(inputs, given), dtype)
+
+
 @pytest.mark.parametrize("H, HV", [(1, 1), (3, 3), (2, 8)])
 def test_grouped_value_heads(path, H, HV):
     inputs = arguments(H=H, HV=HV)

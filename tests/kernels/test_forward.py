@@ -183,3 +183,24 @@ def test_gradients_reach_every_input():
         (o.square().sum() + S.square().sum()).backward()
     for name, x in inputs.items():
         assert_close(x.grad, exact[name].grad, 1e-5)
+
+
+@pytest.mark.parametrize("v_first", [False, True])
+def test_heads_in_zeros_are_prepared_once(monkeypatch, v_first):
+    """Heads for which copies to wider ones pay, which the device alone decides."""
+    from gdn_ref.kernels import forward
+
+    asked = []
+
+    def sizes_that_pay(tokens, N, HV, K, V, v, chunk_size):
+        asked.append((K, V))
+        return None if (K, V) == (16, 32) else (16, 32)
+
+    monkeypatch.setattr(forward, "sizes_that_pay", sizes_that_pay)
+    monkeypatch.setattr("gdn_ref.prepared._remembered", {})
+    for seed in (0, 1):
+        inputs = arguments(seed=seed)
+        if v_first:
+            inputs["initial_state"] = inputs["initial_state"].mT
+        compare(**inputs, options={"state_v_first": v_first})
+    assert asked == [(12, 7), (16, 32)]

@@ -25,7 +25,7 @@ from gdn_ref import (
 from gdn_ref.proofs.data import hard_inputs
 
 pytest.importorskip("triton")
-from gdn_ref.kernels import decode as host  # noqa: E402
+from gdn_ref.kernels import launch as launches  # noqa: E402
 from gdn_ref.kernels.decode import PROGRAMS, stride_of_tokens, tile_rule  # noqa: E402
 from gdn_ref.kernels.recurrent import recurrent_kernel  # noqa: E402
 
@@ -213,7 +213,9 @@ def test_more_programs_than_a_grid_has_rows(monkeypatch):
     x = {name: torch.ones(N, 1, 1, 1) for name in "qkv"}
     x |= {name: torch.full((N, 1, 1), 0.5) for name in ("g", "beta")}
     launched = []
-    monkeypatch.setattr(host, "launch", lambda _, grid, *others, **options: launched.append(grid))
+    monkeypatch.setattr(
+        launches, "launch", lambda _, grid, *others, **options: launched.append(grid)
+    )
     decode(**x, pool=torch.zeros(N, 1, 1, 1), slot_idx=None, backend="triton")
     assert launched == [(N,)]
 
@@ -222,7 +224,7 @@ def test_more_programs_than_a_grid_has_rows(monkeypatch):
 def test_arguments_come_in_the_order_of_the_signature(monkeypatch):
     """A launch after the first passes them by position."""
     launched = []
-    monkeypatch.setattr(host, "launch", lambda *rest, **options: launched.append(rest))
+    monkeypatch.setattr(launches, "launch", lambda *rest, **options: launched.append(rest))
     decode(**arguments(), backend="triton")
     fused_recurrent_gated_delta_rule(**recurrent_arguments(arguments(), False), backend="triton")
     names = list(inspect.signature(recurrent_kernel.fn).parameters)
@@ -342,7 +344,9 @@ def test_one_launch_does_it_all(monkeypatch):
     given = recurrent_arguments(options.pop("x"), False)
     given |= {name: given[name].contiguous() for name in ("q", "k", "v", "g", "beta")} | options
     launched, others = [], set()
-    monkeypatch.setattr(host, "launch", lambda kernel, *rest, **options: launched.append(kernel))
+    monkeypatch.setattr(
+        launches, "launch", lambda kernel, *rest, **options: launched.append(kernel)
+    )
 
     class Watch(TorchDispatchMode):
         def __torch_dispatch__(self, operator, types, inputs=(), options=None):

@@ -1,0 +1,172 @@
+"""Launch every kernel on a Hopper GPU that is not there, directly and in Triton's own way.
+
+Triton compiles for it and goes its way as ever, but the C functions at the end of it are ours: they
+write down what they are given. Both ways must give them the same, but for what watches a launch.
+
+A process of its own: it must not see TRITON_INTERPRET. Prints JSON: kernel -> launches compared.
+"""
+
+import json
+from collections import Counter
+from types import SimpleNamespace
+
+import torch
+import triton
+from triton.backends.nvidia import driver as nvidia
+from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+import gdn_ref
+from gdn_ref import decoding, ops
+from gdn_ref.kernels import (
+    activations,
+    backward,
+    causal_conv,
+    causal_conv_backward,
+    decode,
+    forward,
+    launch,
+    on_hopper,
+)
+
+BEFORE_3_7 = not hasattr(nvidia, "annotate_arguments")
+# what tells those who watch a launch of it, in the order of the C function's arguments
+WATCHING = {10, 11, 12} if BEFORE_3_7 else {8, 9, 10}
+
+written = []  # what the C function is given
+compared = Counter()
+
+
+class Gpu(nvidia.CudaDriver):
+    """What Triton asks a driver for."""
+
+    def __init__(self):
+        self.launcher_cls = nvidia.CudaLauncher
+        self.utils = SimpleNamespace(
+            load_binary=lambda name, *rest: (None, name, 0, 0, 1024),
+            get_device_properties=lambda device: {"max_shared_mem": 232448},
+            launch=lambda *arguments: written.append(arguments),
+            build_signature_metadata=tuple,
+            fill_tma_descriptor=lambda *arguments: ("tiles", *arguments),
+            fill_tma_descriptor_tiled=lambda *arguments: ("tiles", *arguments),
+        )
+        self.get_current_stream = lambda device: 7
+        self.get_current_device = lambda: 0
+        self.get_device_capability = lambda device=0: (9, 0)
+
+    def get_active_torch_device(self):
+        return torch.device("cpu")
+
+
+def plain(arguments):
+    """The C function's arguments without those that watch; tensors as addresses."""
+    if not BEFORE_3_7:
+        *arguments, listed = arguments
+        arguments = [*arguments, *listed]
+    return [
+        x.data_ptr() if isinstance(x, torch.Tensor) else 0 if x is None else x
+        for i, x in enumerate(arguments)
+        if i not in WATCHING
+    ]
+
+
+def compare(kernel, run):
+    """A launch goes both ways."""
+    written.clear()
+    run()
+    launch.watched, known = lambda: True, launch.watched
+    run()
+    launch.watched = known
+    directly, ordinarily = written
+    flat = directly if BEFORE_3_7 else [*directly, *directly[-1]]
+    name = kernel.fn.__name__
+    objects = (torch.Tensor, TensorDescriptor)
+    assert not any(isinstance(x, objects) for x in flat), f"{name}: not started directly"
+    assert plain(directly) == plain(ordinarily), name
+    compared[name] += 1
+
+
+def compare_ways(prepare):
+    """`prepare_launch`, of which each launch goes both ways."""
+
+    def prepared(kernel, *rest, **options):
+        run = prepare(kernel, *rest, **options)
+
+        def both(*tensors):
+            run(*tensors)  # compiles, if it is the first
+            compare(kernel, lambda: run(*tensors))
+
+        return both
+
+    return prepared
+
+
+def compare_ways_of_launch(launch_known):
+    """`launch`, each of which goes both ways."""
+
+    def both(kernel, *rest, **options):
+        launch_known(kernel, *rest, **options)
+        compare(kernel, lambda: launch_known(kernel, *rest, **options))
+
+    return both
+
+
+def pretend():
+    """Have kernels prepared as on an H100 for tensors that are in the host's memory."""
+    triton.runtime.driver.set_active(Gpu())
+    nvidia.PyKernelArg = lambda nested_tuple, type: (nested_tuple, type)
+    nvidia.compile_module_from_src, nvidia.library_dirs = lambda **options: Gpu().utils, list
+    for module in (activations, backward, decode, forward, on_hopper):
+        module.prepare_launch = compare_ways(launch.prepare_launch)
+    for module in (causal_conv, causal_conv_backward):
+        module.launch = compare_ways_of_launch(launch.launch)
+    ops.validation.check_triton = decoding.validation.check_triton = lambda *arguments: None
+    on_hopper.multiprocessors = lambda device: 132
+    on_hopper.room_for_both = lambda plan: False  # there is no other stream
+    backward.programs_at_once = lambda device, hopper: 132
+    forward.has_16bit_transform = lambda plan: not plan.exact
+    backward.made_for_hopper = forward.made_for_hopper = lambda k, v, C: v.element_size() == 2
+
+
+def calls(dtype, B, T, H, state=True, lengths=None, **options):
+    """One call of all that launches kernels."""
+    vectors = [torch.randn(B, T, H, 64, dtype=dtype) for _ in range(3)]
+    g, beta = -torch.rand(B, T, H), torch.rand(B, T, H)
+    N = B if lengths is None else len(lengths)
+    leaves = [x.requires_grad_() for x in (*vectors, g, beta, torch.randn(N, H, 64, 64))]
+    *tokens, S = leaves
+    cu_seqlens = None if lengths is None else torch.tensor([0, *lengths]).cumsum(0)
+    options |= {"cu_seqlens": cu_seqlens, "backend": "triton"}
+    results = gdn_ref.chunk_gated_delta_rule(
+        *tokens, initial_state=S if state else None, output_final_state=state, **options
+    )
+    given = [x for x in results if x is not None]
+    torch.autograd.grad(
+        given, leaves[: len(leaves) - (not state)], list(map(torch.ones_like, given))
+    )
+    with torch.no_grad():
+        gdn_ref.decode(*tokens, S, torch.arange(N), **options)
+        gdn_ref.fused_recurrent_gated_delta_rule(
+            *tokens[:3], g=g, beta=beta, initial_state=S if state else None, **options
+        )
+
+
+def convolutions():
+    """The same for the kernels of the convolution."""
+    x, weight, bias, pool = (torch.randn(n) for n in ((2, 20, 8), (8, 4), (8,), (2, 8, 3)))
+    leaves = [y.requires_grad_() for y in (x, weight, bias, pool)]
+    y, _ = gdn_ref.causal_conv1d(*leaves[:3], initial_state=leaves[3], backend="triton")
+    torch.autograd.grad(y, leaves, y.detach())
+    with torch.no_grad():
+        gdn_ref.causal_conv1d_update(x[:, :1], pool, weight, backend="triton")
+
+
+if __name__ == "__main__":
+    pretend()
+    raw = {"use_gate_in_kernel": True, "A_log": torch.zeros(2), "dt_bias": torch.zeros(2)}
+    raw |= {"use_qk_l2norm_in_kernel": True, "use_beta_sigmoid_in_kernel": True}
+    calls(torch.float32, 2, 70, 2)
+    calls(torch.bfloat16, 2, 70, 2)
+    calls(torch.bfloat16, 1, 70, 2, state=False, lengths=[3, 0, 67], **raw)
+    calls(torch.bfloat16, 1, 4096, 1)  # in segments
+    convolutions()
+    print(json.dumps(compared))

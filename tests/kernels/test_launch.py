@@ -1,0 +1,235 @@
+"""Launches: what goes to the driver directly, when, and that it is what Triton would hand over."""
+
+import json
+import os
+import subprocess
+import sys
+import weakref
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+triton = pytest.importorskip("triton")
+pytestmark = pytest.mark.interpreter
+
+from triton import knobs  # noqa: E402
+from triton.backends.nvidia import driver as nvidia  # noqa: E402
+
+from gdn_ref.kernels import direct as ways  # noqa: E402
+from gdn_ref.kernels import launch as launches  # noqa: E402
+from gdn_ref.kernels.hopper import tiling  # noqa: E402
+
+KERNELS = 19
+
+
+def test_both_ways_hand_over_the_same():
+    """Every kernel, forwards, backwards and decoding, as Triton compiles it for a Hopper GPU."""
+    environment = {**os.environ}
+    environment.pop("TRITON_INTERPRET", None)
+    script = Path(__file__).parent / "direct_launches.py"
+    done = subprocess.run(
+        [sys.executable, script], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert len(json.loads(done.stdout)) == KERNELS
+
+
+class CudaLauncher:
+    """As Triton's: `launch` is the C function, or wrapped round it where there are descriptors."""
+
+    __module__ = "triton.backends.nvidia.driver"
+    global_scratch_size = profile_scratch_size = 0
+    launch_cooperative_grid = launch_pdl = False
+
+    def __init__(self, launcher, tensordesc_meta):
+        def wrapped():
+            return launcher, tensordesc_meta
+
+        self.launch = wrapped if tensordesc_meta else launcher
+
+
+class Kernel:
+    """One that writes down how it is started, and with what."""
+
+    def __init__(self, metadata=()):
+        self.started = []
+        self.launcher = CudaLauncher(self.note("directly"), metadata)
+
+    def note(self, way):
+        return lambda *arguments, **constants: self.started.append((way, arguments))
+
+    def __getitem__(self, grid):
+        def compile_and_run(*arguments, **constants):
+            self.note("compiled")(*arguments)
+            return Compiled(self)
+
+        return compile_and_run
+
+    def ways(self):
+        """How it was started since this was last asked."""
+        found, self.started[:] = [way for way, _ in self.started], []
+        return found
+
+
+class Compiled:
+    """What Triton returns."""
+
+    function, packed_metadata = "f", (4, 1, 0)
+
+    def __init__(self, kernel):
+        self.kernel, self.run = kernel, kernel.launcher
+
+    def __getitem__(self, grid):
+        return self.kernel.note("ordinarily")
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A device 3 whose current stream is `gpu.stream`; and a Triton that is known."""
+    gpu = SimpleNamespace(stream=7, get_current_device=lambda: 3)
+    gpu.get_current_stream = lambda device: (device, gpu.stream)
+    monkeypatch.setattr(ways, "driver", SimpleNamespace(active=gpu))
+    monkeypatch.setattr(ways.triton, "__version__", "3.6.0")
+    return gpu
+
+
+def prepare(kernel, **options):
+    """A launch of two tensors, with a number and a constant."""
+    return launches.prepare_launch(kernel, (5,), (0.5,), {"C": 64}, ("types",), **options)
+
+
+def test_the_second_launch_goes_directly_to_the_stream_that_is_current(gpu):
+    kernel, x = Kernel(), torch.zeros(8)
+    run = prepare(kernel)
+    run(x, None)
+    assert kernel.ways() == ["compiled"]
+    for gpu.stream in (7, 8):
+        run(x, None)
+        ((way, arguments),) = kernel.started
+        before = (5, 1, 1, (3, gpu.stream), "f", False, False)
+        after = (None, None, (4, 1, 0), None, None, None, x.data_ptr(), 0, 0.5, 64)
+        assert (way, arguments) == ("directly", before + after)
+        kernel.ways()
+
+
+def test_an_unprepared_launch_goes_directly_too(gpu):
+    kernel, x = Kernel(), torch.zeros(8)
+    for way in ("compiled", "directly"):
+        launches.launch(kernel, (5, 2), (x, None, 3), {"C": 64}, "kinds")
+        assert kernel.ways() == [way]
+    launches.launch(kernel, (6,), (x, None, 4), {"C": 64}, "kinds")
+    ((_, arguments),) = kernel.started
+    assert arguments[:3] == (6, 1, 1)
+    assert arguments[-4:] == (x.data_ptr(), None, 4, 64)
+
+
+def test_each_alignment_is_compiled_for(gpu):
+    kernel, memory = Kernel(), torch.zeros(64)
+    run = prepare(kernel)
+    even, odd = memory[:8], memory[1:9]
+    run(even, even)
+    run(even, odd)
+    assert kernel.ways() == ["compiled", "compiled"]
+    for tensors in ((even, even), (even, odd), (memory[16:], even)):
+        run(*tensors)
+        assert kernel.started[-1][1][-4:-2] == tuple(x.data_ptr() for x in tensors)
+    assert kernel.ways() == 3 * ["directly"]
+    run(odd, even)
+    assert kernel.ways() == ["compiled"]
+
+
+@pytest.mark.parametrize("name", ["launch_enter_hook", "launch_exit_hook"])
+def test_those_who_watch_launches_see_them_all(gpu, monkeypatch, name):
+    kernel, x = Kernel(), torch.zeros(8)
+    run = prepare(kernel)
+    for hooks, way in (
+        (knobs.HookChain(), "compiled"),
+        (None, "directly"),
+        (print, "ordinarily"),
+        (knobs.HookChain(), "directly"),
+    ):
+        monkeypatch.setattr(knobs.runtime, name, hooks)
+        run(x, x)
+        assert kernel.ways() == [way]
+    hooks.add(print)  # as a profiler does, in the middle of a run
+    run(x, x)
+    launches.launch(kernel, (5,), (x, x), {"C": 64}, (("types",), (True, True)))
+    hooks.remove(print)
+    run(x, x)
+    assert kernel.ways() == ["ordinarily", "ordinarily", "directly"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda kernel: setattr(ways.triton, "__version__", "3.9.0"),
+        lambda kernel: setattr(kernel.launcher, "global_scratch_size", 16),
+        lambda kernel: setattr(kernel.launcher, "profile_scratch_size", 16),
+        lambda kernel: setattr(kernel.launcher, "gsan_enabled", True),
+        lambda kernel: setattr(
+            kernel, "launcher", SimpleNamespace(launch=None)
+        ),  # another device's
+        lambda kernel: setattr(kernel, "launcher", CudaLauncher(None, ["tiles of something"])),
+    ],
+)
+def test_what_is_not_known_goes_the_way_of_triton(gpu, change):
+    kernel, x = Kernel(), torch.zeros(8)
+    change(kernel)
+    run = prepare(kernel)
+    for _ in range(3):
+        run(x, x)
+    assert kernel.ways() == ["compiled", "ordinarily", "ordinarily"]
+
+
+@pytest.fixture
+def described(gpu, monkeypatch):
+    """Of each descriptor that is made, its address, rows and metadata."""
+    made = []
+
+    def make(descriptor, metadata):
+        made.append((descriptor.base.data_ptr(), descriptor.shape[0], metadata))
+        return [made[-1], *descriptor.shape, *descriptor.strides]
+
+    monkeypatch.setattr(nvidia, "make_tensordesc_arg", make)
+    return made
+
+
+def test_descriptors_are_made_once_an_address(described):
+    kernel = Kernel([{"swizzle": 1}, {"swizzle": 2}])
+    tilings = tiling(torch.float16, 100, 64, 64), tiling(torch.float16, 200, 128, 64)
+    run = prepare(kernel, tilings=tilings)
+    x, y, z = torch.zeros(3, 8)
+    run(x, y, x)
+    assert [way for way, _ in kernel.started] == ["compiled"]
+    assert not described
+    for tensors in ((x, y, z), (x, y, z), (x, z, x), (z, y, x)):
+        run(*tensors)
+        first, second, pointer = (a.data_ptr() for a in tensors)
+        maps = ((first, 100, {"swizzle": 1}), (second, 200, {"swizzle": 2}))
+        shapes = (100, 64, 64, 1), (200, 128, 128, 1)
+        expected = (maps[0], *shapes[0], maps[1], *shapes[1], pointer, 0.5, 64)
+        assert kernel.started[-1][1][-len(expected) :] == expected
+    assert len(described) == 4  # x and z as the first, y and z as the second
+
+
+def test_not_all_descriptors_are_kept(described, monkeypatch):
+    monkeypatch.setattr(ways, "MOST_DESCRIPTORS", 3)
+    known = ways.Descriptors(tiling(torch.float16, 100, 64, 64), {})
+    for address in range(0, 1600, 16):
+        assert known[address][0] == (address, 100, {})
+        assert known[address] is known[address]
+        assert len(known) <= 3
+    assert len(described) == 100
+
+
+def test_a_prepared_launch_keeps_no_tensor(described):
+    kernel, x = Kernel([{}]), torch.zeros(8)
+    run = prepare(kernel, tilings=(tiling(torch.float16, 8, 64, 64),))
+    for _ in range(3):
+        run(x, x)
+    alive = weakref.ref(x)
+    del x
+    assert kernel.ways() == ["compiled", "directly", "directly"]
+    assert alive() is None
