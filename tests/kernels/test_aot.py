@@ -15,14 +15,15 @@ SHARED_BYTES = {80: 166912, 90: 232448, 100: 232448}  # the most one block may h
 TENSOR_MEMORY_COLUMNS = 512
 # float32 operands take three tf32 products each, and spill; the 16-bit kernels hardly do, and
 # of those made for Hopper the scan of 128 key dimensions alone, a few numbers, most of them in its
-# short last chunk; the gradients of one chunk are more than registers hold
+# short last chunk; the gradients of one chunk are more than registers hold. Half of a state of 256
+# key dimensions fills the registers of four warps, and eight would still be slower (H100).
 SPILLED_BYTES = {80: 700, 90: 400, 100: 400}
 SPILLED_BYTES_OF = {
     "hopper": 0,
     "recurrent": 64,
     "activations": 0,
     "backward": 1600,
-    "hopper-backward": 300,
+    "hopper-backward": 150,
 }
 
 
@@ -55,4 +56,6 @@ def test_the_16_bit_kernels_hardly_spill(report):
             most = SPILLED_BYTES_OF.get(name.split()[1], SPILLED_BYTES[capability])
             if "hopper scan K=128" in name:
                 most = 64
+            if "scan K=256" in name:
+                most = 1000
             assert used["spilled_bytes"] <= most, name
