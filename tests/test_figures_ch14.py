@@ -129,13 +129,13 @@ def test_what_the_chapter_says_of_the_records():
     assert np.median([row["three"] for row in found.values()]) == pytest.approx(1.6, abs=0.05)
     narrow = [row["three"] for name, row in found.items() if re.search("D60|D100", name)]
     assert sum(2.5 < three < 3.5 for three in narrow) == len(narrow) - 1  # all but 15 tokens
-    assert max(1 / row["floor"] for row in found.values()) == pytest.approx(0.62, abs=0.005)
+    assert max(1 / row["floor"] for row in found.values()) == pytest.approx(0.60, abs=0.005)
     by_bytes = []
     for name, x, *_ in ch14_model.listed():
         times = ch14_model.limits(x, ch14_model.rule(x), bandwidth=ch14_model.copy_bandwidth())
         if times["bytes"] == max(times.values()):
             by_bytes.append(found[name]["three"])
-    assert (round(min(by_bytes), 1), round(max(by_bytes), 1)) == (1.1, 2.2)
+    assert (round(min(by_bytes), 1), round(max(by_bytes), 1)) == (1.1, 2.1)
     narrow = shape("packed 1x8192 H4 D60")
     cut = ch14_model.links(narrow, ch14_model.rule(narrow))
     assert 5.5 < ch14_model.links(narrow) / cut < 6.5  # "a sixth of the links"
@@ -149,7 +149,7 @@ def test_what_the_chapter_says_of_the_records():
 def test_the_listed_record_is_of_the_step_that_the_chapter_names():
     times = {row[0]: row[3]["device_us"] for row in ch14_model.listed()}
     step = {step: us for step, _, us in ch14_model.steps("call", "B1 T63 H1 D64")}
-    assert step["outputs in registers"] == pytest.approx(times["B1 T63 H1 D64"], abs=0.05)
+    assert step["outputs in registers"] == pytest.approx(times["B1 T63 H1 D64"], rel=0.02)
 
 
 def test_links_and_rounds():
