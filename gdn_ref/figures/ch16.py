@@ -94,11 +94,11 @@ def bytes_of_kernels(d=128, group=2):
 GROUPS = {"load_warp": "quiet", "delta_warps": "error", "key_warps": "key"}
 GROUPS |= {"score_warps": "decay", "query_warps": "query"}
 WORK = {  # group -> (column, width, what it does)
-    "load_warp": ((0, 2, "q, k"), (2, 3, "slice 1: S v\nZ dO dS L"), (5, 3, "slice 2"),
+    "load_warp": ((0, 2, "q, k"), (2, 3, "slice 1:\nS v Z dO\ndS L"), (5, 3, "slice 2"),
                   (8, 3, "next head")),
     "delta_warps": ((5, 3, "R, then E\nS dSᵀ"), (8, 3, "R, then E\nS dSᵀ"), (11, 2.4, "sums")),
     "key_warps": ((5, 3, "dK −= Z S"), (8, 3, "dK += E dS\ndK −= Z S"),
-                  (11, 2.4, "dK += …\nsums"), (15, 3, "dK += Xᵀ Q\n+ N K + Nᵀ K")),
+                  (11, 2.4, "dK += …\nsums"), (15, 3, "dK += Xᵀ Q\n+ N K\n+ Nᵀ K")),
     "score_warps": ((8, 3, "X += dO Eᵀ\nY += Z Eᵀ"), (11, 2.4, "X += …\nY += …"),
                     (13.4, 1.6, "X, N"), (15, 3, "dβ, dg")),
     "query_warps": ((5, 3, "dQ += dO S\ndV"), (8, 3, "dQ += dO S\ndV"), (11, 2.4, "sums"),
@@ -119,11 +119,11 @@ def groups_of_warps():
     ax.axis("off")
     rows = {name: 12.6 - 3 * n for n, name in enumerate(GROUPS)}
     for name, role in GROUPS.items():
-        ax.text(0.08, rows[name] + 2.1, name, va="center", fontsize=9.5)
+        ax.text(0.08, rows[name] + 2.1, name, va="center", fontsize=10)
         paint = {"color": COLOUR[role], "alpha": 0.25}
         for x, width, text in WORK[name]:
             ax.add_patch(Rectangle((x + 0.12, rows[name]), width - 0.24, 1.7, **paint))
-            ax.text(x + width / 2, rows[name] + 0.85, text, ha="center", va="center", fontsize=8)
+            ax.text(x + width / 2, rows[name] + 0.85, text, ha="center", va="center", fontsize=8.5)
     arrow = {"arrowstyle": "-|>", "mutation_scale": 11, "lw": 1.5, "shrinkA": 0, "shrinkB": 0}
     for what, x, start, ends in HANDED:
         for end in ends:
@@ -184,7 +184,7 @@ def waterfall(shape_name=TRAINING):
     """Recorded time of kernels 2 and 3 after each step."""
     panels = (("state_gradients", "key"), ("chunk_gradients", "state"))
     found = [history(kernel, shape_name) for kernel, _ in panels]
-    fig, axes = figure(6.8, 4.4, nrows=2, height_ratios=[len(steps) for steps in found])
+    fig, axes = figure(5.6, 5.0, nrows=2, height_ratios=[len(steps) for steps in found])
     for ax, (kernel, role), steps in zip(axes, panels, found, strict=True):
         rows, us = np.arange(len(steps)), [time for _, time in steps]
         ax.barh(rows, us, 0.62, color=COLOUR[role])
