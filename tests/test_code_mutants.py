@@ -19,6 +19,7 @@ OPS = "tests/test_ops.py"
 STAGES = "tests/kernels/test_stages.py"
 FORWARD = "tests/kernels/test_forward.py"
 BACKWARD = "tests/kernels/test_backward.py"
+GROUPS = "tests/kernels/test_gradient_groups.py"
 DECODING = "tests/test_decoding.py"
 RECURRENT = "tests/kernels/test_recurrent.py"
 ACTIVATIONS = "tests/kernels/test_activations.py"
@@ -121,6 +122,12 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
     ("backward: a head's decay answers for the heads before", "kernels/chunk_gradients.py",
      "q_reads = -row_sums(q.to(tl.float32) * dq)", "q_reads = tl.zeros((C,), tl.float32)",
      BACKWARD, "test_any_length_and_chunk_size[1-16]"),
+    ("backward, Hopper: a token crosses itself", "kernels/gradient_groups.py",
+     "i[None, :] < t[:, None], leaves", "i[None, :] <= t[:, None], leaves",
+     GROUPS, "test_crossings_are_the_sums_over_rectangles[16]"),
+    ("backward, Hopper: what arrives is not taken off", "kernels/gradient_groups.py",
+     "b - gl.sum(J, axis=1)", "b",
+     GROUPS, "test_crossings_are_the_sums_over_rectangles[16]"),
     ("backward: what a batch has beyond whole pieces is left out", "kernels/backward.py",
      "zip(steps, cut, strict=True)", "zip(steps[: N // lengths[0]], cut)",
      BACKWARD, "test_in_pieces_all_gradients_keep_their_bits[short_last_chunk]"),

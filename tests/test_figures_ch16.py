@@ -45,6 +45,12 @@ def test_each_figure_is_drawn(name):
     assert all(axes.has_data() or axes.patches for axes in fig.axes)
 
 
+def test_the_lanes_are_the_groups_that_the_kernel_has():
+    source = "\n".join(lines_of("chunk_gradients_hopper.py"))
+    groups = re.findall(r"^            \((\w+), \($", source, re.M)
+    assert sorted(groups) == sorted(ch16.GROUPS) == sorted(ch16.WORK)
+
+
 class TestEquationLines:
     def test_the_figure_holds_the_kernels_as_they_are(self):
         """If this fails: `python -m gdn_ref.figures.ch16_lines`."""
@@ -196,6 +202,12 @@ class TestRecords:
         for name in SHAPES[:2]:
             assert all(us > by for by, _, us in ch16_model.limits(name).values())
 
+    def test_peers_in_one_run_are_shown_where_there_is_a_record(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(ch16_model, "RECORDS", tmp_path)
+        assert ch16_model.side_by_side() == []
+        (tmp_path / "training_h100.json").write_text('{"rows": [{"shape": "B1"}]}')
+        assert ch16_model.side_by_side() == [{"shape": "B1"}]
+
     def test_no_measured_time_is_typed(self):
         record = ch16_model.backward_record()
         times = {f"{row['us']:g}" for row in (*record["kernels"], *record["steps"])}
@@ -214,3 +226,9 @@ def test_float16_is_better_until_gradients_are_small():
     tiny = x * 2.0**-18
     np.testing.assert_array_equal(ch16_model.rounded(tiny, *ch16_model.TYPES["float16"]),
                                   tiny.astype(np.float16))  # fmt: skip
+
+
+def test_sums_lose_digits_of_dg_at_a_strong_decay_alone():
+    weak, strong = (ch16_model.errors_of_dg(alpha) for alpha in (0.95, 1e-4))
+    assert max(weak.values()) < 1e-5 and strong["rectangles"] < 1e-4
+    assert strong["sums"] > 100 * strong["rectangles"]

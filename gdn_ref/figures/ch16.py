@@ -71,13 +71,8 @@ def parts_of_bytes(d=128, group=2, C=64, b=2):
 def bytes_of_kernels(d=128, group=2):
     """Where the bytes of a token and value head go, kernel by kernel."""
     fig, ax = figure(6.4, 2.9)
-    paint = {
-        "q, k": "key",
-        "v, dO, Z": "value",
-        "T": "error",
-        "states": "state",
-        "g, β, c": "decay",
-    }
+    paint = {"q, k": "key", "v, dO, Z": "value", "T": "error", "states": "state"}
+    paint |= {"g, β, c": "decay"}
     parts = parts_of_bytes(d, group)
     for row, (_, arrays) in enumerate(parts.items()):
         left = 0
@@ -96,45 +91,46 @@ def bytes_of_kernels(d=128, group=2):
     return fig
 
 
-GROUPS = ("load_warp", "query_warps", "score_warps", "key_warps")
+GROUPS = {"load_warp": "quiet", "delta_warps": "error", "key_warps": "key"}
+GROUPS |= {"score_warps": "decay", "query_warps": "query"}
 WORK = {  # group -> (column, width, what it does)
-    "load_warp": ((0, 2, "q, k"), (2, 3, "slice 1: S v Z\ndO dS L"), (5, 3, "slice 2")),
-    "query_warps": ((5, 3, "R, then E\ndQ += dO S"), (8, 3, "R, then E\ndQ += dO S"),
-                    (11, 1.6, "sums"), (15, 3, "dQ += X K")),
-    "score_warps": ((8, 3, "X += dO Eᵀ\nY += Z Eᵀ"), (11, 2.2, "X += …\nY += …"),
-                    (13.2, 1.8, "X, N"), (15, 3, "dβ, dg")),
-    "key_warps": ((5, 3, "dK −= Z S\ndV"), (8, 3, "dK += E dS\ndK −= Z S"),
-                  (11, 2.2, "dK +=\nE dS"), (15, 3, "dK += Xᵀ Q\n+ N K + Nᵀ K")),
+    "load_warp": ((0, 2, "q, k"), (2, 3, "slice 1:\nS v Z dO\ndS L"), (5, 3, "slice 2"),
+                  (8, 3, "next head")),
+    "delta_warps": ((5, 3, "R, then E\nS dSᵀ"), (8, 3, "R, then E\nS dSᵀ"), (11, 2.4, "sums")),
+    "key_warps": ((5, 3, "dK −= Z S"), (8, 3, "dK += E dS\ndK −= Z S"),
+                  (11, 2.4, "dK += …\nsums"), (15, 3, "dK += Xᵀ Q\n+ N K\n+ Nᵀ K")),
+    "score_warps": ((8, 3, "X += dO Eᵀ\nY += Z Eᵀ"), (11, 2.4, "X += …\nY += …"),
+                    (13.4, 1.6, "X, N"), (15, 3, "dβ, dg")),
+    "query_warps": ((5, 3, "dQ += dO S\ndV"), (8, 3, "dQ += dO S\ndV"), (11, 2.4, "sums"),
+                    (15, 3, "dQ += X K")),
 }  # fmt: skip
-HANDED = (  # from group and column, to group and column, what is handed over
-    ("load_warp", 5, "query_warps", 5, "tiles"),
-    ("query_warps", 8, "score_warps", 8, "E"),
-    ("query_warps", 8, "key_warps", 8, "E"),
-    ("score_warps", 15, "query_warps", 15, "X"),
-    ("score_warps", 15, "key_warps", 15, "X, N"),
+HANDED = (  # what is handed over, in which column, from which group to which
+    ("tiles", 5, "load_warp", ("delta_warps", "key_warps", "query_warps")),
+    ("E", 8, "delta_warps", ("key_warps", "score_warps")),
+    ("X, N", 15, "score_warps", ("key_warps", "query_warps")),
 )
 
 
 @styled
 def groups_of_warps():
-    """Four groups of warps of kernel 3 on Hopper: one chunk, one value head, two slices."""
-    fig, ax = figure(5.2, 4.6)
-    ax.set(xlim=(-0.3, 18.3), ylim=(-0.8, 12.2))
+    """Five groups of warps of kernel 3 on Hopper: one chunk, one value head, two slices."""
+    fig, ax = figure(5.2, 5.4)
+    ax.set(xlim=(-0.3, 18.3), ylim=(-0.8, 15.2))
     ax.axis("off")
-    roles = dict(zip(GROUPS, ("quiet", "query", "decay", "key"), strict=True))
-    rows = {name: 9.6 - 3 * n for n, name in enumerate(GROUPS)}
-    for name in GROUPS:
-        ax.text(0.08, rows[name] + 2.1, name, va="center", fontsize=9.5)
-        paint = {"fc": COLOUR[roles[name]], "ec": COLOUR[roles[name]], "alpha": 0.25}
+    rows = {name: 12.6 - 3 * n for n, name in enumerate(GROUPS)}
+    for name, role in GROUPS.items():
+        ax.text(0.08, rows[name] + 2.1, name, va="center", fontsize=10)
+        paint = {"color": COLOUR[role], "alpha": 0.25}
         for x, width, text in WORK[name]:
-            ax.add_patch(Rectangle((x + 0.08, rows[name]), width - 0.16, 1.7, **paint))
-            ax.text(x + width / 2, rows[name] + 0.85, text, ha="center", va="center", fontsize=8)
+            ax.add_patch(Rectangle((x + 0.12, rows[name]), width - 0.24, 1.7, **paint))
+            ax.text(x + width / 2, rows[name] + 0.85, text, ha="center", va="center", fontsize=8.5)
     arrow = {"arrowstyle": "-|>", "mutation_scale": 11, "lw": 1.5, "shrinkA": 0, "shrinkB": 0}
-    for start, x, end, to, what in HANDED:
-        down = rows[start] > rows[end]
-        y, y_end = rows[start] + (0 if down else 1.7), rows[end] + (1.7 if down else 0)
-        ax.add_patch(FancyArrowPatch((x, y), (to, y_end), color=COLOUR["error"], **arrow))
-        ax.text(x - 0.15, (y + y_end) / 2, what, ha="right", va="center", fontsize=9,
+    for what, x, start, ends in HANDED:
+        for end in ends:
+            down = rows[start] > rows[end]
+            y, y_end = rows[start] + (0 if down else 1.7), rows[end] + (1.7 if down else 0)
+            ax.add_patch(FancyArrowPatch((x, y), (x, y_end), color=COLOUR["error"], **arrow))
+        ax.text(x - 0.25, rows[start] - 0.65, what, ha="right", va="center", fontsize=9,
                 color=COLOUR["error"])  # fmt: skip
     ax.text(0.08, -0.5, "time →", fontsize=9, color=COLOUR["quiet"])
     return fig
@@ -188,7 +184,7 @@ def waterfall(shape_name=TRAINING):
     """Recorded time of kernels 2 and 3 after each step."""
     panels = (("state_gradients", "key"), ("chunk_gradients", "state"))
     found = [history(kernel, shape_name) for kernel, _ in panels]
-    fig, axes = figure(6.8, 4.4, nrows=2, height_ratios=[len(steps) for steps in found])
+    fig, axes = figure(5.6, 5.0, nrows=2, height_ratios=[len(steps) for steps in found])
     for ax, (kernel, role), steps in zip(axes, panels, found, strict=True):
         rows, us = np.arange(len(steps)), [time for _, time in steps]
         ax.barh(rows, us, 0.62, color=COLOUR[role])

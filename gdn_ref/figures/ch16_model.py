@@ -3,6 +3,7 @@
 The formulas are those that `gdn_ref.proofs.ch16_cost` checks.
 """
 
+import json
 import math
 
 import numpy as np
@@ -11,8 +12,10 @@ from .. import wy
 from ..chunking import decay
 from ..proofs import ch16_cost
 from ..proofs.ch14_designs import C, H_k, H_v, T, b, d_k, d_v
+from ..proofs.ch16_algebra import crossings_by_sums
 from ..proofs.data import hard_inputs, relative_error
-from .ch14_model import BANDWIDTH, PEAK, SLICE, record, shape
+from .ch12_measure import chunk_with_decay, dg_by_crossing, parts_of_dg
+from .ch14_model import BANDWIDTH, PEAK, RECORDS, SLICE, record, shape
 
 TRAINING = "B4 T4096 H16/32 D128"
 NAMES = ("inverses", "chunk_states", "state_gradients", "chunk_gradients")
@@ -119,6 +122,12 @@ def peers():
     return {row["name"]: row for row in backward_record()["peers"]["rows"]}
 
 
+def side_by_side():
+    """The rows of forward and backward beside other packages, all in one run; none without one."""
+    path = RECORDS / "training_h100.json"
+    return json.loads(path.read_text())["rows"] if path.exists() else []
+
+
 def limits(shape_name=TRAINING):
     """Kernel -> microseconds by its bytes and by its FLOPs, and the recorded ones."""
     x, found = shape(shape_name), {}
@@ -152,3 +161,24 @@ def error_of_dv(scale, dtype, seed=0):
     T_inv = wy.solve(A, np.eye(64))
     found = rounded(T_inv, *TYPES[dtype]).T @ rounded(dE, *TYPES[dtype])
     return relative_error(beta[:, None] * found, right)
+
+
+def errors_of_dg(strong, weak=0.95, seeds=range(5)):
+    """Relative error in float32 of dg at a token that decays by `strong`, the others by `weak`.
+
+    Of two ways: rectangle by rectangle, and by what leaves each token and arrives there. The
+    largest of some chunks.
+    """
+    errors = {"rectangles": 0.0, "sums": 0.0}
+    for seed in seeds:
+        given = list(chunk_with_decay(weak, seed=seed))
+        given[4][32] = np.log(strong)
+        right = dg_by_crossing(*given)[32]
+        single = [x.astype(np.float32) for x in given]
+        found = {
+            "rectangles": dg_by_crossing(*single),
+            "sums": crossings_by_sums(*parts_of_dg(*single)),
+        }
+        for name, dg in found.items():
+            errors[name] = max(errors[name], abs(float(dg[32]) / right - 1))
+    return errors
