@@ -202,11 +202,14 @@ class TestRecords:
         for name in SHAPES[:2]:
             assert all(us > by for by, _, us in ch16_model.limits(name).values())
 
-    def test_peers_in_one_run_are_shown_where_there_is_a_record(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(ch16_model, "RECORDS", tmp_path)
-        assert ch16_model.side_by_side() == []
-        (tmp_path / "training_h100.json").write_text('{"rows": [{"shape": "B1"}]}')
-        assert ch16_model.side_by_side() == [{"shape": "B1"}]
+    def test_what_the_chapter_says_of_the_peers(self):
+        ahead = []
+        for row in ch16_model.side_by_side():
+            us = {name: found["device_us"] for name, found in row["runs"].items()}
+            assert us["fla"] > 2 * us["gdn_ref"]
+            ahead.append(round(100 * (1 - us["flash-qla"] / us["gdn_ref"])))
+        assert ahead == [2, 16]
+        assert "2 % ahead on the first shape and 16 % on the second" in prose()
 
     def test_no_measured_time_is_typed(self):
         record = ch16_model.backward_record()

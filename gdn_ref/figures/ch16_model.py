@@ -117,15 +117,9 @@ def history(kernel, shape_name=TRAINING):
     ]
 
 
-def peers():
-    """Name -> the recorded whole forward and backward of other packages."""
-    return {row["name"]: row for row in backward_record()["peers"]["rows"]}
-
-
 def side_by_side():
-    """The rows of forward and backward beside other packages, all in one run; none without one."""
-    path = RECORDS / "training_h100.json"
-    return json.loads(path.read_text())["rows"] if path.exists() else []
+    """The rows of forward and backward beside other packages, all in one run."""
+    return json.loads((RECORDS / "training_h100.json").read_text())["rows"]
 
 
 def limits(shape_name=TRAINING):
