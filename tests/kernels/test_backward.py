@@ -4,6 +4,7 @@ Every gradient is compared in relative Frobenius norm with the one that autograd
 """
 
 import math
+from contextlib import contextmanager
 from itertools import product
 from types import SimpleNamespace
 
@@ -541,6 +542,52 @@ def test_launches_do_not_depend_on_the_look_of_the_call_before(path, in_pieces, 
         aligned = second == "same" and look != "outputs_shifted"
         assert len(on_hopper) == (6 if aligned and not exact else 0)
         assert len(found[0]) - len(on_hopper) == (4 if on_hopper else 8)
+
+
+class Stream:
+    """Two of them write down what is launched on each, and who waits for whom."""
+
+    def __init__(self, name, log):
+        self.name, self.log = name, log
+
+    def wait_stream(self, other):
+        self.log.append(f"{self.name} waits for {other.name}")
+
+
+@pytest.mark.parametrize("room", [True, False])
+def test_states_go_beside_their_gradients_where_there_is_room(monkeypatch, room):
+    from gdn_ref.kernels import on_hopper
+
+    log = []
+    own, side = Stream("own", log), Stream("side", log)
+    here = [own]
+
+    @contextmanager
+    def on(stream):
+        here.append(stream)
+        yield
+        here.pop()
+
+    def launch(kernel, *rest, **options):
+        log.append(f"{kernel.fn.__name__} on {here[-1].name}")
+
+    monkeypatch.setattr(launches, "launch", launch)
+    monkeypatch.setattr(kernels, "made_for_hopper", lambda k, v, C: True)
+    monkeypatch.setattr(kernels, "side_stream", lambda device: side)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: here[-1])
+    monkeypatch.setattr(torch.cuda, "stream", on)
+    (*tokens, _, _), do, _ = contiguous_call(T=64, K=64, V=64)
+    tokens = [x.half() for x in tokens[:3]] + tokens[3:]
+    chains = 2 * tokens[2].shape[0] * tokens[2].shape[2]
+    monkeypatch.setattr(on_hopper, "multiprocessors", lambda device: chains - (not room))
+    kernels.prepare_backward(1.0, 64)(*tokens, None, None, do.half(), None)
+    other = "side" if room else "own"
+    expected = [
+        "side waits for own", f"chunk_states_hopper_kernel on {other}",
+        "state_gradients_hopper_kernel on own", "own waits for side",
+        "chunk_gradients_hopper_kernel on own",
+    ]  # fmt: skip
+    assert log[1:] == [x for x in expected if room or "waits" not in x]
 
 
 @pytest.mark.parametrize(
