@@ -61,6 +61,24 @@ ARRIVALS = gl.constexpr((1, 1, 4, 4, 1, 1, 2, 2, 4, 4, 1, 1, 4, 4, 2, 2, 3, 1, 1
 
 
 @gluon.jit
+def wait(signal, which: gl.constexpr, n):
+    """Until the signal is given for the n-th of what has two places in turn."""
+    mbarrier.wait(signal.index(which + n % 2), (n // 2) & 1)
+
+
+@gluon.jit
+def weight(lines, w, which: gl.constexpr, layout: gl.constexpr):
+    """One weight for each token of a value head's chunk."""
+    return lines.index(WEIGHTS * w + which).load(layout)
+
+
+@gluon.jit
+def meet(x, dx):
+    """What each row of `x` has in common with that of its gradient so far."""
+    return gl.sum(x.load(dx.type.layout).to(gl.float32) * dx, axis=1)
+
+
+@gluon.jit
 def inverse(square, w):
     """T_inv of a value head, which is float16 in either dtype of the inputs."""
     return square.index(INVERSE + w)._reinterpret(gl.float16, [C, C], square.layout)
@@ -96,18 +114,18 @@ def delta_warps(
             i = gl.arange(0, C, COLUMNS) + (gl.minimum(end - start, C) - C)
             b = item_count % 2
             k = wide.index(2 * b + 1)
-            mbarrier.wait(signal.index(PAIR_FULL + b), (item_count // 2) & 1)
+            wait(signal, PAIR_FULL, item_count)
             for _ in tl.range(HV // H, disable_licm=True):
                 w = head_count % 2
-                mbarrier.wait(signal.index(HEAD_FULL + w), (head_count // 2) & 1)
-                gamma = lines.index(WEIGHTS * w + FROM_START).load(ROWS)[:, None]
-                beta = lines.index(WEIGHTS * w + STRENGTH).load(ROWS)
+                wait(signal, HEAD_FULL, head_count)
+                gamma = weight(lines, w, FROM_START, ROWS)[:, None]
+                beta = weight(lines, w, STRENGTH, ROWS)
                 old = gl.zeros([C], gl.float32, ROWS)
                 Z_v = old
                 Z_R = old
                 for _ in tl.range(V // BV, disable_licm=True):
                     s = n % STAGES
-                    mbarrier.wait(signal.index(FULL + s), (n // STAGES) & 1)
+                    wait(signal, FULL, n)
                     S, dS = wide.index(4 + 2 * s), wide.index(5 + 2 * s)
                     read = matmul(k, S.permute((1, 0)), zero, False)
                     v_tile = square.index(3 * s)
@@ -131,7 +149,7 @@ def delta_warps(
                         old += gl.sum(gl.where(i[None, :] == r[:, None], meeting, 0.0), axis=1)
                     mbarrier.arrive(signal.index(FREE + s), count=1)
                     n += 1
-                old *= lines.index(WEIGHTS * w + WHOLE).load(ROWS)
+                old *= weight(lines, w, WHOLE, ROWS)
                 k_reads = beta * (Z_R - Z_v)
                 mbarrier.arrive(signal.index(HEAD_FREE + w), count=1)
                 mbarrier.wait(signal.index(SUMS_FREE), (head_count & 1) ^ 1)
@@ -167,19 +185,19 @@ def query_warps(
             q = wide.index(2 * b)
             k = wide.index(2 * b + 1)
             dq = gl.zeros([C, K], gl.float32, sums)
-            mbarrier.wait(signal.index(PAIR_FULL + b), (item_count // 2) & 1)
+            wait(signal, PAIR_FULL, item_count)
             for hv in tl.range(h * (HV // H), (h + 1) * (HV // H), disable_licm=True):
                 w = head_count % 2
                 Z_at = Z_ptr + (start.to(gl.int64) * HV + hv) * V
-                mbarrier.wait(signal.index(HEAD_FULL + w), (head_count // 2) & 1)
-                gamma = lines.index(WEIGHTS * w + FROM_START).load(gl.SliceLayout(1, operand))
-                beta = lines.index(WEIGHTS * w + STRENGTH).load(gl.SliceLayout(1, LINES))[:, None]
+                wait(signal, HEAD_FULL, head_count)
+                gamma = weight(lines, w, FROM_START, gl.SliceLayout(1, operand))
+                beta = weight(lines, w, STRENGTH, gl.SliceLayout(1, LINES))[:, None]
                 mbarrier.arrive(signal.index(HEAD_FREE + w), count=1)
                 decay = (scale * gamma)[:, None]
-                q_sums = -gl.sum(q.load(sums).to(gl.float32) * dq, axis=1)
+                q_sums = -meet(q, dq)
                 for j in tl.range(V // BV, disable_licm=True):
                     s = n % STAGES
-                    mbarrier.wait(signal.index(FULL + s), (n // STAGES) & 1)
+                    wait(signal, FULL, n)
                     S = wide.index(4 + 2 * s)
                     do = square.index(3 * s + 1).load(operand).to(gl.float32)
                     dq = matmul((decay * do).to(dtype), S, dq, True)
@@ -188,7 +206,7 @@ def query_warps(
                     dq = warpgroup_mma_wait(0, deps=[dq])
                     mbarrier.arrive(signal.index(FREE + s), count=1)
                     n += 1
-                q_sums += gl.sum(q.load(sums).to(gl.float32) * dq, axis=1)
+                q_sums += meet(q, dq)
                 mbarrier.wait(signal.index(SUMS_FREE), (head_count & 1) ^ 1)
                 lines.index(SUM + 3).store(q_sums)
                 mbarrier.arrive(signal.index(SUMS), count=1)
@@ -206,7 +224,7 @@ def query_warps(
 def leave(x, out, row, column, tile, signal, b, item_count):
     """Write dq or dk, by the copy engine, from where q or k stood that nobody reads any more."""
     mbarrier.arrive(signal.index(PAIR_READ + b), count=1)
-    mbarrier.wait(signal.index(PAIR_READ + b), (item_count // 2) & 1)
+    wait(signal, PAIR_READ, item_count)
     tile.store(x.to(tile.dtype))
     fence_async_shared()
     tma.async_copy_shared_to_global(out, [row, column], tile)
@@ -235,28 +253,28 @@ def key_warps(
             q = wide.index(2 * b)
             k = wide.index(2 * b + 1)
             dk = gl.zeros([C, K], gl.float32, sums)
-            mbarrier.wait(signal.index(PAIR_FULL + b), (item_count // 2) & 1)
+            wait(signal, PAIR_FULL, item_count)
             for _ in tl.range(HV // H, disable_licm=True):
                 w = head_count % 2
-                mbarrier.wait(signal.index(HEAD_FULL + w), (head_count // 2) & 1)
-                to_end = lines.index(WEIGHTS * w + TO_END).load(operand_rows)[:, None]
-                gamma = lines.index(WEIGHTS * w + FROM_START).load(operand_rows)
-                beta = lines.index(WEIGHTS * w + STRENGTH).load(operand_rows)
+                wait(signal, HEAD_FULL, head_count)
+                to_end = weight(lines, w, TO_END, operand_rows)[:, None]
+                gamma = weight(lines, w, FROM_START, operand_rows)
+                beta = weight(lines, w, STRENGTH, operand_rows)
                 reads = (-gamma * beta)[:, None]
                 mbarrier.arrive(signal.index(HEAD_FREE + w), count=1)
-                k_sums = -gl.sum(k.load(sums).to(gl.float32) * dk, axis=1)
+                k_sums = -meet(k, dk)
                 for _ in tl.range(V // BV, disable_licm=True):
                     s = n % STAGES
-                    mbarrier.wait(signal.index(FULL + s), (n // STAGES) & 1)
+                    wait(signal, FULL, n)
                     Z = square.index(3 * s + 2).load(operand).to(gl.float32)
                     dk = matmul((reads * Z).to(dtype), wide.index(4 + 2 * s), dk, True)
-                    mbarrier.wait(signal.index(DELTA + s), (n // STAGES) & 1)
+                    wait(signal, DELTA, n)
                     E = square.index(3 * s).load(operand).to(gl.float32)
                     dk = matmul((to_end * E).to(dtype), wide.index(5 + 2 * s), dk, True)
                     dk = warpgroup_mma_wait(0, deps=[dk])
                     mbarrier.arrive(signal.index(FREE + s), count=1)
                     n += 1
-                k_sums += gl.sum(k.load(sums).to(gl.float32) * dk, axis=1)
+                k_sums += meet(k, dk)
                 mbarrier.wait(signal.index(SUMS_FREE), (head_count & 1) ^ 1)
                 lines.index(SUM + 4).store(k_sums)
                 mbarrier.arrive(signal.index(SUMS), count=1)
@@ -293,13 +311,13 @@ def score_warps(
             i = gl.arange(0, C, COLUMNS) + (gl.minimum(end - start, C) - C)
             b = item_count % 2
             q, k = wide.index(2 * b), wide.index(2 * b + 1)
-            mbarrier.wait(signal.index(PAIR_FULL + b), (item_count // 2) & 1)
+            wait(signal, PAIR_FULL, item_count)
             for hv in tl.range(h * (HV // H), (h + 1) * (HV // H), disable_licm=True):
                 X = zero
                 Y = zero
                 for _ in tl.range(V // BV, disable_licm=True):
                     s = n % STAGES
-                    mbarrier.wait(signal.index(DELTA + s), (n // STAGES) & 1)
+                    wait(signal, DELTA, n)
                     E_T = square.index(3 * s).permute((1, 0))
                     X = matmul(square.index(3 * s + 1), E_T, X, True)
                     Y = matmul(square.index(3 * s + 2), E_T, Y, True)
@@ -307,10 +325,10 @@ def score_warps(
                     mbarrier.arrive(signal.index(FREE + s), count=1)
                     n += 1
                 w = head_count % 2
-                mbarrier.wait(signal.index(HEAD_FULL + w), (head_count // 2) & 1)
-                beta = lines.index(WEIGHTS * w + STRENGTH).load(ROWS)[:, None]
-                c_r = lines.index(WEIGHTS * w + LOG).load(ROWS)[:, None]
-                c_i = lines.index(WEIGHTS * w + LOG).load(COLUMNS)[None, :]
+                wait(signal, HEAD_FULL, head_count)
+                beta = weight(lines, w, STRENGTH, ROWS)[:, None]
+                c_r = weight(lines, w, LOG, ROWS)[:, None]
+                c_i = weight(lines, w, LOG, COLUMNS)[None, :]
                 mbarrier.arrive(signal.index(HEAD_FREE + w), count=1)
                 Gamma = gl.exp2(gl.where(i[None, :] <= r[:, None], c_r - c_i, float("-inf")))
                 X = scale * Gamma * X
