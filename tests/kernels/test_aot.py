@@ -18,6 +18,7 @@ TENSOR_MEMORY_COLUMNS = 512
 # short last chunk; the gradients of one chunk are more than registers hold. Half of a state of 256
 # key dimensions fills the registers of four warps, and eight would still be slower (H100).
 SPILLED_BYTES = {80: 700, 90: 400, 100: 400}
+SPILLED_BYTES_OF_WIDE_SCAN = {80: 960, 90: 650, 100: 540}
 SPILLED_BYTES_OF = {
     "hopper": 0,
     "recurrent": 64,
@@ -57,5 +58,5 @@ def test_the_16_bit_kernels_hardly_spill(report):
             if "hopper scan K=128" in name:
                 most = 64
             if "scan K=256" in name:
-                most = 1000
+                most = SPILLED_BYTES_OF_WIDE_SCAN[capability]
             assert used["spilled_bytes"] <= most, name
