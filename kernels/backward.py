@@ -1,14 +1,14 @@
-"""The backward pass on the GPU: four launches, and the rules for their tiles and for the pieces.
+"""The backward pass on the GPU: its launches, and the rule for their tiles.
 
-Only the inputs are kept from the forward pass; decays, inverses and the chunks' states are computed
-again. No atomics: every number has one program that adds it up, always in one order.
+Kept from the forward pass are the inputs, and decays and inverses where both passes work in the
+same chunks; the chunks' states are computed again. No atomics: every number has one program that
+adds it up, always in one order.
 
 Reference: `gdn_ref.backward.gradients`.
 """
 
 from contextlib import nullcontext
 from functools import cache
-from itertools import repeat
 
 import torch
 
@@ -25,9 +25,8 @@ from .forward import (
     tile_rule,
 )
 from .launch import aligned, cdiv, prepare_launch
+from .pieces import by_sequence, has_room, piece_length, pieces, programs_at_once
 from .state_gradients import state_gradients_kernel
-
-LEAST_BYTES = 2**27  # of a piece's states and their gradients
 
 
 def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, do, dS_last):
@@ -54,12 +53,13 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
 def prepare_backward(scale, chunk_size):
     """`chunk_backward` for calls whose first seven tensors look alike.
 
-    `run(q, k, v, g, beta, S, cu_seqlens, do, dS_last)`. All else that decides how a call runs is
-    looked at again, and what follows from it is kept for the next call.
+    `run(q, k, v, g, beta, S, cu_seqlens, do, dS_last, c, T_inv)`, the last two as the forward pass
+    has kept them, or None. All else that decides how a call runs is looked at again, and what
+    follows from it is kept for the next call.
     """
     ready = {}
 
-    def run(q, k, v, g, beta, S, cu_seqlens, do, dS_last):
+    def run(q, k, v, g, beta, S, cu_seqlens, do, dS_last, c=None, T_inv=None):
         q, k, v, beta, do = (x.contiguous() for x in (q, k, v, beta, in_dtype(do, v.dtype)))
         g, cu_seqlens = (None if x is None else x.contiguous() for x in (g, cu_seqlens))
         S, v_first = laid_out(S)
@@ -74,13 +74,16 @@ def prepare_backward(scale, chunk_size):
             dS_first.zero_() if dS_last is None else dS_first.copy_(dS_last)
             return results
         # a sequence of such heads takes a multiple of 128 bytes: each piece is aligned as all are
-        hopper = made_for_hopper(k, v, chunk_size) and aligned(q, k, v, do)
-        kind = (hopper, v_first, dS_last is not None, dS_v_first, dot_precision(v.dtype))
+        hopper = goes_to_hopper(k, v, cu_seqlens, chunk_size) and aligned(q, k, v, do)
+        kept = c is not None and T_inv.shape[1] == gradient_chunk(k, v, chunk_size, hopper)
+        kept = kept and (k.shape[1] % T_inv.shape[1] == 0 or has_room(T_inv))
+        c, T_inv = by_sequence(c, T_inv, v) if kept else (None, None)
+        kind = (hopper, kept, v_first, dS_last is not None, dS_v_first, dot_precision(v.dtype))
         if kind not in ready:
             ready[kind] = prepare_pieces(given, scale, chunk_size, *kind)
         lengths, steps = ready[kind]
         with on_device(v):
-            cut = pieces((*given, do, dS_last, *results), lengths)
+            cut = pieces((*given, do, dS_last, *results, c, T_inv), lengths)
             for step, piece in zip(steps, cut, strict=True):
                 step(*piece)
         return results
@@ -88,7 +91,7 @@ def prepare_backward(scale, chunk_size):
     return run
 
 
-def prepare_pieces(tensors, scale, chunk_size, hopper, *kind):
+def prepare_pieces(tensors, scale, chunk_size, hopper, kept, *kind):
     """How many sequences are in the first piece, the second, and so on; and what runs each.
 
     A padded batch goes in pieces of a few sequences, so that inverses, states and their gradients
@@ -106,38 +109,32 @@ def prepare_pieces(tensors, scale, chunk_size, hopper, *kind):
     steps = {}  # for the last piece, which may be shorter, and for all others
     for n, piece in zip(lengths, pieces(tensors, lengths), strict=True):
         if n not in steps:
-            steps[n] = prepare_piece(Plan(piece, tiles), scale, hopper, *kind)
+            plan = Plan(piece, tiles)
+            if kept:  # c and T_inv are cut, but lie as they did
+                plan.head_stride = whole.total
+            steps[n] = prepare_piece(plan, scale, hopper, kept, *kind)
     return lengths, [steps[n] for n in lengths]
 
 
-def pieces(tensors, lengths):
-    """The tensors for so many sequences at a time; None stays None."""
-    if len(lengths) == 1:
-        return [tensors]
-    # not `split`, which takes three times as long on the host
-    cut = (repeat(None) if x is None else x.split_with_sizes(lengths) for x in tensors)
-    return zip(*cut, strict=False)
+def prepare_piece(plan, scale, hopper, kept, v_first, has_dS, dS_v_first, precision):
+    """The launches, for contiguous tensors: writes all gradients, keeps nothing else.
 
-
-def prepare_piece(plan, scale, hopper, v_first, has_dS, dS_v_first, precision):
-    """The four launches, for contiguous tensors: writes all gradients, keeps nothing else.
-
-    `run(q, k, v, g, beta, S, cu_seqlens, do, dS_last, dq, dk, dv, dg, dbeta, dS_first)`
+    `run(q, k, v, g, beta, S, cu_seqlens, do, dS_last, dq, dk, dv, dg, dbeta, dS_first, c, T_inv)`
     """
-    T, total = plan.T, plan.total
-    transform = prepare_transform(plan, scaled=False)
+    T = plan.T
+    transform = None if kept else prepare_transform(plan, scaled=False)
     if hopper:
         from . import on_hopper
 
-        at_once = on_hopper.room_for_both(plan)
+        at_once, keeps_R = on_hopper.room_for_both(plan), on_hopper.keeps_R(plan.K)
         find_states = on_hopper.prepare_states(plan, v_first)
         find_dstates = on_hopper.prepare_state_gradients(plan, scale, has_dS, dS_v_first)
         find_rest = [on_hopper.prepare_chunk_gradients(plan, scale)]
         if plan.packed or T % plan.tiles["C"]:
             find_rest.append(prepare_chunk_gradients(plan, scale, precision, short=True))
     else:
-        at_once = False
-        sizes = (T, total)
+        at_once = keeps_R = False
+        sizes = (T, plan.head_stride)
         forwards = (chunk_states_kernel, sizes, v_first, {"HAS_S": plan.has_S})
         backwards = (state_gradients_kernel, (scale, *sizes), dS_v_first, {"HAS_DS": has_dS})
         find_states, find_dstates = (
@@ -147,18 +144,22 @@ def prepare_piece(plan, scale, hopper, v_first, has_dS, dS_v_first, precision):
     size = (plan.slots, plan.HV, plan.V, plan.K)
 
     def run(*tensors):
-        q, k, v, g, beta, S, cu_seqlens, do, dS_last, dq, dk, dv, dg, dbeta, dS_first = tensors
+        q, k, v, g, beta, S, cu_seqlens, do, dS_last, *results, c, T_inv = tensors
+        dq, dk, dv, dg, dbeta, dS_first = results
         states = v.new_empty(size)
         dstates = torch.empty_like(states)
-        c, T_inv = transform(k, g, beta, cu_seqlens)
+        R = torch.empty_like(v, dtype=torch.float16) if keeps_R else v
+        kept = (R,) if keeps_R else ()
+        if transform is not None:
+            c, T_inv = transform(k, g, beta, cu_seqlens)
         with beside(v.device) if at_once else nullcontext():
-            find_states(k, v, beta, c, T_inv, S, states, cu_seqlens)
-        # what is called Z stays in dv until the last launch makes dv of it
+            find_states(k, v, beta, c, T_inv, S, states, cu_seqlens, *kept)
+        # dv, but for tokens with a small beta, which the last launch puts right
         find_dstates(q, k, do, beta, c, T_inv, dS_last, dv, dstates, dS_first, cu_seqlens)
         if at_once:
             torch.cuda.current_stream().wait_stream(side_stream(v.device))
         for find in find_rest:
-            find(q, k, v, beta, c, T_inv, do, dv, states, dstates, dq, dk, dg, dbeta, cu_seqlens)
+            find(q, k, R, beta, c, T_inv, do, dv, states, dstates, dq, dk, dg, dbeta, cu_seqlens)
 
     return run
 
@@ -194,7 +195,7 @@ def prepare_chunk_gradients(plan, scale, precision, short):
     constants |= {"PRECISION": precision}
     return prepare_launch(
         chunk_gradients_kernel, (plan.N if short else plan.slots, plan.H),
-        (scale, plan.N, plan.T, plan.total), constants, plan.types,
+        (scale, plan.N, plan.T, plan.head_stride), constants, plan.types,
         num_warps=tiles["gradient_warps"],
     )  # fmt: skip
 
@@ -207,6 +208,24 @@ def laid_out(S):
     if S.is_contiguous():
         return S, True
     return (S, False) if S.mT.is_contiguous() else (S.contiguous(), True)
+
+
+def goes_to_hopper(k, v, cu_seqlens, chunk_size):
+    """`made_for_hopper` for the backward pass; of 256 dimensions its kernels take whole chunks."""
+    whole = cu_seqlens is None and k.shape[1] % chunk_size == 0
+    return made_for_hopper(k, v, chunk_size, (64, 128, 256) if whole else (64, 128))
+
+
+def same_chunks(k, v, cu_seqlens, chunk_size):
+    """Do both passes work in the same chunks, so that the forward pass can keep its inverses?"""
+    hopper = goes_to_hopper(k, v, cu_seqlens, chunk_size)
+    chunk = tile_rule(k.shape[3], v.dtype, chunk_size)["C"]
+    return chunk == gradient_chunk(k, v, chunk_size, hopper)
+
+
+def gradient_chunk(k, v, chunk_size, hopper):
+    """Tokens a chunk of the backward pass."""
+    return gradient_tiles(k.shape[3], v.dtype, chunk_size, hopper)["C"]
 
 
 def gradient_tiles(K, dtype, chunk_size, hopper=False):
@@ -225,40 +244,6 @@ def gradient_tiles(K, dtype, chunk_size, hopper=False):
         return tiles
     if wide and not hopper:
         tiles["C"] = min(tiles["C"], 32)
-    if tiles["BK"] > 128:
+    if tiles["BK"] > 128 and not hopper:
         return tiles | {"BV": 16, "stages": 2, "gradient_BV": 32, "gradient_warps": 8}
     return tiles | {"gradient_BV": 32, "gradient_warps": 4}
-
-
-def piece_length(N, programs, size, room):
-    """Sequences a piece: the fewest that cost a batch no time.
-
-    A scan takes as long as its waves, each of `room` programs; all pieces together must need no
-    more waves than the N sequences at once. A piece has at least `LEAST_BYTES`, which on an H100
-    are the work of a third of a millisecond: four launches more are little beside it.
-
-    Parameters
-    ----------
-    programs : of a scan, a sequence
-    size : bytes of states and their gradients, a sequence
-    room : programs of a scan that run at a time
-    """
-
-    def waves(sequences):
-        return cdiv(sequences * programs, room)
-
-    for n in range(cdiv(LEAST_BYTES, max(size, 1)), N):
-        if N // n * waves(n) + waves(N % n) <= waves(N):
-            return n
-    return N
-
-
-def programs_at_once(device, hopper):
-    """Programs of the reverse scan that the device runs at a time, or None if it is no GPU.
-
-    The portable kernel takes half of a multiprocessor's registers, the one for Hopper more than
-    half of its shared memory.
-    """
-    if device.type != "cuda":
-        return None
-    return torch.cuda.get_device_properties(device).multi_processor_count * (1 if hopper else 2)

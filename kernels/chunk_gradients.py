@@ -11,7 +11,8 @@
 One program has a chunk and a key head, and goes through the value heads that share it: their
 gradients of q and k add up in registers. E, X and N never reach memory. The sums of
 eq-grad-crossing that belong to the old state and to the next are read off dQ and dK, before and
-after a head adds to them.
+after a head adds to them. What is called Z comes from the place of dV, and is dV already, but for
+tokens with a small beta (`state_gradients.factor`): each row's sums are put right at the end.
 
 Reference: `gdn_ref.backward.chunk`.
 """
@@ -20,6 +21,7 @@ import triton
 import triton.language as tl
 
 from .chunk_scan import load_tile
+from .state_gradients import LEAST, factor, rest
 from .tokens import chunk_bounds, first_slot, sequence_bounds
 
 
@@ -43,8 +45,8 @@ def crossings(J, a, b, old, C: tl.constexpr):
 
 @triton.jit(do_not_specialize=["N", "T", "total"])
 def chunk_gradients_kernel(
-    # pointers: states and dstates are [slots, HV, V, K]; Z becomes dV
-    q_ptr, k_ptr, v_ptr, beta_ptr, c_ptr, T_ptr, do_ptr, Z_ptr, states_ptr, dstates_ptr,
+    # pointers: states and dstates are [slots, HV, V, K]
+    q_ptr, k_ptr, v_ptr, beta_ptr, c_ptr, T_ptr, do_ptr, dV_ptr, states_ptr, dstates_ptr,
     dq_ptr, dk_ptr, dg_ptr, dbeta_ptr, cu_seqlens_ptr,
     # numbers and sizes
     scale, N, T, total, H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
@@ -79,7 +81,8 @@ def chunk_gradients_kernel(
 
     for hv in range(h * group, (h + 1) * group):
         number = (start + t) * HV + hv
-        beta = tl.load(beta_ptr + number, mask=t < left, other=0.0).to(tl.float32)[:, None]
+        beta_t = tl.load(beta_ptr + number, mask=t < left, other=0.0).to(tl.float32)
+        beta = beta_t[:, None]
         c_at = start + total.to(tl.int64) * hv
         c = tl.load(c_ptr + c_at + t, mask=t < left, other=0.0)
         c_C = tl.load(c_ptr + c_at + left - 1)
@@ -100,13 +103,13 @@ def chunk_gradients_kernel(
             V_left = V - first_v
             v = load_tile(v_ptr + tokens + first_v, HV * V, left, V_left, C, BV, False)
             do = load_tile(do_ptr + tokens + first_v, HV * V, left, V_left, C, BV, False)
-            Z = load_tile(Z_ptr + tokens + first_v, HV * V, left, V_left, C, BV, False)
+            Z = load_tile(dV_ptr + tokens + first_v, HV * V, left, V_left, C, BV, False)
             S = load_tile(states_ptr + state + first_v * K, K, V_left, K, BV, BK, False)
             dS = load_tile(dstates_ptr + state + first_v * K, K, V_left, K, BV, BK, False)
-            dv = beta * Z.to(tl.float32)
+            dv = rest(beta) * Z.to(tl.float32)
             v_at = tokens + first_v + r * (HV * V) + tl.arange(0, BV)[None, :]
             valid = (r < left) & (tl.arange(0, BV)[None, :] < V_left)
-            tl.store(Z_ptr + v_at, dv.to(dtype), mask=valid)
+            tl.store(dV_ptr + v_at, dv.to(dtype), mask=valid & (beta < LEAST))
 
             read = gamma * tl.dot(k, tl.trans(S), input_precision=PRECISION)
             R = v.to(tl.float32) - read
@@ -129,8 +132,9 @@ def chunk_gradients_kernel(
         X = scale * Gamma * dO_E
         Y = tl.where(i < r, Gamma * Z_E, 0.0)
         overlap = tl.dot(k, tl.trans(k), input_precision=PRECISION)
-        tl.store(dbeta_ptr + number, dbeta - row_sums(Y * overlap), mask=t < left)
-        Y = -beta * Y
+        dbeta = (dbeta - row_sums(Y * overlap)) / factor(beta_t)
+        tl.store(dbeta_ptr + number, dbeta, mask=t < left)
+        Y = -rest(beta) * Y
         if HAS_G:
             J = X * tl.dot(q, tl.trans(k), input_precision=PRECISION) + Y * overlap
             old *= tl.exp2(c_C.to(tl.float32))

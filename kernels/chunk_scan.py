@@ -32,10 +32,10 @@ def load_tile(ptr, stride, left, width, ROWS: tl.constexpr, COLUMNS: tl.constexp
 
 @triton.jit
 def scan_one_chunk(
-    S, q_ptr, k_ptr, v_ptr, c_ptr, UT_ptr, o_ptr, scale, left, V_left,
+    S, q_ptr, k_ptr, v_ptr, beta_ptr, c_ptr, UT_ptr, o_ptr, scale, left, V_left,
     H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
     C: tl.constexpr, BK: tl.constexpr, BV: tl.constexpr,
-    FULL: tl.constexpr, PRECISION: tl.constexpr,
+    SCALED: tl.constexpr, FULL: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """The state after the chunk's `left` tokens; writes their outputs."""
     # load: tokens are rows
@@ -60,8 +60,12 @@ def scan_one_chunk(
     # eq-gdn-chunk-delta
     S_in = S.to(dtype)
     read = gamma * tl.dot(S_in, tl.trans(k), input_precision=PRECISION)
-    residual = (tl.trans(v).to(tl.float32) - read).to(UT.dtype)
-    delta = tl.dot(residual, tl.trans(UT), input_precision=PRECISION)
+    residual = tl.trans(v).to(tl.float32) - read
+    if not SCALED:
+        token = tl.arange(0, C)
+        beta = tl.load(beta_ptr + token * HV, mask=token < left, other=0.0).to(tl.float32)
+        residual *= beta[None, :]
+    delta = tl.dot(residual.to(UT.dtype), tl.trans(UT), input_precision=PRECISION)
 
     # eq-gdn-chunk-output
     o = scale * gamma * tl.dot(S_in, tl.trans(q), input_precision=PRECISION)
@@ -80,15 +84,16 @@ def scan_one_chunk(
 @triton.jit(do_not_specialize=["T", "total"])
 def chunk_scan_kernel(
     # pointers
-    q_ptr, k_ptr, v_ptr, c_ptr, UT_ptr, S_first_ptr, o_ptr, S_last_ptr, cu_seqlens_ptr,
+    q_ptr, k_ptr, v_ptr, beta_ptr, c_ptr, UT_ptr, S_first_ptr, o_ptr, S_last_ptr, cu_seqlens_ptr,
     # numbers and sizes
     scale, T, total, H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
     # strides of a state
     S_v: tl.constexpr, S_k: tl.constexpr,
     # blocks
     C: tl.constexpr, BK: tl.constexpr, BV: tl.constexpr,
-    # flags
-    HAS_S: tl.constexpr, PACKED: tl.constexpr, PRECISION: tl.constexpr, STAGES: tl.constexpr,
+    # flags: SCALED, if UT has beta in it
+    HAS_S: tl.constexpr, PACKED: tl.constexpr, SCALED: tl.constexpr,
+    PRECISION: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
     slices: tl.constexpr = (V + BV - 1) // BV
     state = tl.program_id(0) // slices
@@ -110,17 +115,17 @@ def chunk_scan_kernel(
         at = begin + j * C
         S = scan_one_chunk(
             S, q_ptr + (at * H + h) * K, k_ptr + (at * H + h) * K,
-            v_ptr + (at * HV + hv) * V + first_v, c_ptr + hv * total + at,
+            v_ptr + (at * HV + hv) * V + first_v, beta_ptr + at * HV + hv, c_ptr + hv * total + at,
             UT_ptr + (hv * total + at) * C, o_ptr + (at * HV + hv) * V + first_v,
-            scale, C, V - first_v, H, HV, K, V, C, BK, BV, True, PRECISION,
+            scale, C, V - first_v, H, HV, K, V, C, BK, BV, SCALED, True, PRECISION,
         )  # fmt: skip
     at = begin + full * C
     if at < end:
         S = scan_one_chunk(
             S, q_ptr + (at * H + h) * K, k_ptr + (at * H + h) * K,
-            v_ptr + (at * HV + hv) * V + first_v, c_ptr + hv * total + at,
+            v_ptr + (at * HV + hv) * V + first_v, beta_ptr + at * HV + hv, c_ptr + hv * total + at,
             UT_ptr + (hv * total + at) * C, o_ptr + (at * HV + hv) * V + first_v,
             scale, (end - at).to(tl.int32), V - first_v,
-            H, HV, K, V, C, BK, BV, False, PRECISION,
+            H, HV, K, V, C, BK, BV, SCALED, False, PRECISION,
         )  # fmt: skip
     tl.store(S_last_ptr + S_at, S, mask=S_valid)

@@ -8,8 +8,8 @@ The next state waits for this one, so the chain S -> delta -> S' decides the tim
 keep S in registers, transposed like delta and O, so that each result is where the next product
 reads it; the outputs fill the pauses of the chain. What waits for no state, the scores
 Gamma . Q K^T, comes from `score_warps`, a chunk ahead, and one `load_warp` keeps tiles coming.
-Gluon, Triton's lower level, lets us say so. For 16-bit inputs, head dimensions of 64 or 128, and
-chunks of 64.
+Gluon, Triton's lower level, lets us say so. For 16-bit inputs, head dimensions of 64, 128 or 256,
+and chunks of 64. (With 256 `chunk_scan_wide` has the chain.)
 
 Reference: `gdn_ref.gated_delta_rule.chunk`.
 """
@@ -25,6 +25,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 from triton.language.extra.cuda import gdc_wait
 
+from .chunk_scan_wide import LINES, put, wide_state_warps
 from .hopper import (
     BK,
     BV,
@@ -34,6 +35,7 @@ from .hopper import (
     LOG,
     OPERAND,
     ROWS,
+    STRENGTH,
     TILE,
     TO_END,
     WEIGHTS,
@@ -51,9 +53,6 @@ from .hopper import (
     weight,
 )
 
-STAGES = gl.constexpr(3)  # chunks in flight
-LINES = gl.constexpr(gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0]))
-
 
 @gluon.jit
 def score_warps(
@@ -61,6 +60,7 @@ def score_warps(
 ):  # fmt: skip
     """`scale (Gamma . Q K^T)` of chunk after chunk."""
     dtype: gl.constexpr = k_tiles.dtype
+    STAGES: gl.constexpr = weights.shape[0] // WEIGHTS
     PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
     r = gl.arange(0, C, ROWS)[:, None]
     i = gl.arange(0, C, COLUMNS)[None, :]
@@ -92,15 +92,6 @@ def score_warps(
 
 
 @gluon.jit
-def put(out, o, o_tile, row, column):
-    """Write a chunk's outputs, by the copy engine."""
-    tma.store_wait(0)
-    o_tile.permute((1, 0)).store(out.to(o_tile.dtype))
-    fence_async_shared()
-    tma.async_copy_shared_to_global(o, [row, column], o_tile)
-
-
-@gluon.jit
 def with_scores(read, delta, j, scores_tiles, ready):
     """The outputs of chunk `j`, started, from what its queries read in the state."""
     mbarrier.wait(ready.index(j & 1), (j // 2) & 1, pred=j >= 0)
@@ -110,9 +101,11 @@ def with_scores(read, delta, j, scores_tiles, ready):
 @gluon.jit
 def next_chunk(
     S, queried, delta, j, left, scale, o, out_row, value_column, q_tiles, k_tiles, v_tiles,
-    UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used, FULL: gl.constexpr,
+    UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used,
+    SCALED: gl.constexpr, FULL: gl.constexpr,
 ):  # fmt: skip
     """The state after chunk `j`, what its queries read, and delta; outputs of the chunk before."""
+    STAGES: gl.constexpr = UT_tiles.shape[0]
     PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
     s = j % STAGES
     b = j % 2
@@ -126,6 +119,8 @@ def next_chunk(
     gamma = weight(weights, s, FROM_START)
     v = v_tiles.index(s).permute((1, 0)).load(TILE).to(gl.float32)
     residual = v - gamma * warpgroup_mma_wait(1, deps=[read])
+    if not SCALED:
+        residual *= weight(weights, s, STRENGTH)
     delta = solve(residual, UT_tiles.index(s), left, FULL)
 
     out = warpgroup_mma_wait(1, deps=[out])
@@ -158,12 +153,13 @@ def state_warps(
     S_first_ptr, S_last_ptr, first_v, has_S, last, v_stride, k_stride, S_v, S_k,
     tokens, token_0, total, scale, o, o_ptr, o_stride, value_column,
     q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used,
+    SCALED: gl.constexpr,
 ):  # fmt: skip
     """A slice of the state from the first chunk to the last, and the outputs on the way.
 
     The scores reach a chunk's outputs while the next chunk is on its way, and so they leave then.
     """
-    PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
+    PARTS: gl.constexpr = k_tiles.shape[0] // UT_tiles.shape[0]
     S = load_state(S_first_ptr, first_v, v_stride, k_stride, has_S, PARTS)
     queried = gl.zeros([BV, C], gl.float32, TILE)
     delta = gl.zeros([BV, C], k_tiles.dtype, OPERAND)
@@ -173,13 +169,14 @@ def state_warps(
     for j in range(tokens // C):
         S, queried, delta = next_chunk(
             S, queried, delta, j, C, scale, o, out_row, value_column, q_tiles, k_tiles, v_tiles,
-            UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used, True,
+            UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used, SCALED, True,
         )  # fmt: skip
         out_row = token_0 + j * C
     if left > 0:
         S, queried, delta = next_chunk(
-            S, queried, delta, chunks - 1, left, scale, o, out_row, value_column, q_tiles, k_tiles,
-            v_tiles, UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used, False,
+            S, queried, delta, chunks - 1, left, scale, o, out_row, value_column,
+            q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles, o_tile,
+            full, free, ready, used, SCALED, False,
         )  # fmt: skip
     out = with_scores(queried, delta, chunks - 1, scores_tiles, ready)
     store_state(S, S_last_ptr, first_v, S_v, S_k, last, PARTS)
@@ -199,13 +196,13 @@ def state_warps(
 @gluon.jit(do_not_specialize=["N", "T", "total", "length", "H", "HV"])
 def chunk_scan_hopper_kernel(
     # tensors, and tiles of them
-    q, k, v, UT, o, c_ptr, o_ptr, S_first_ptr, S_last_ptr, cu_seqlens_ptr,
+    q, k, v, UT, o, beta_ptr, c_ptr, o_ptr, S_first_ptr, S_last_ptr, cu_seqlens_ptr,
     # numbers and sizes: `length` tokens a segment
     scale, N, T, total, length, H, HV, K: gl.constexpr, V: gl.constexpr,
     # strides of a last state; a first state's are the same, or those of `segments`
     S_v: gl.constexpr, S_k: gl.constexpr,
-    # flags
-    HAS_S: gl.constexpr, PACKED: gl.constexpr, SEGMENTED: gl.constexpr,
+    # flags: SCALED, if UT has beta in it
+    HAS_S: gl.constexpr, PACKED: gl.constexpr, SEGMENTED: gl.constexpr, SCALED: gl.constexpr,
 ):  # fmt: skip
     dtype: gl.constexpr = k.dtype
     slices: gl.constexpr = V // BV
@@ -223,10 +220,12 @@ def chunk_scan_hopper_kernel(
     S_first += (slot * HV + hv).to(gl.int64) * (V * K)
     S_last = S_last_ptr + (n * HV + hv).to(gl.int64) * (V * K)
     c_ptr += hv.to(gl.int64) * total + token_0
+    beta_ptr += token_0.to(gl.int64) * HV + hv
     value_column = hv * V + first_v
 
     # shared memory: tiles of the inputs, what one group of warps hands to another, and the signals
     PARTS: gl.constexpr = K // BK
+    STAGES: gl.constexpr = 3 if K <= 128 else 2  # chunks in flight
     q_tiles = gl.allocate_shared_memory(dtype, [STAGES * PARTS, C, BK], q.layout)
     k_tiles = gl.allocate_shared_memory(dtype, [STAGES * PARTS, C, BK], k.layout)
     v_tiles = gl.allocate_shared_memory(dtype, [STAGES, C, BV], v.layout)
@@ -234,6 +233,9 @@ def chunk_scan_hopper_kernel(
     weights = gl.allocate_shared_memory(gl.float32, [STAGES * WEIGHTS, C], LINE)
     scores_tiles = gl.allocate_shared_memory(dtype, [2, C, C], UT.layout)
     o_tile = gl.allocate_shared_memory(dtype, [C, BV], o.layout)
+    S_tiles = ()
+    if K > 128:
+        S_tiles = (gl.allocate_shared_memory(dtype, [PARTS, BV, BK], k.layout),)
     full, free = signals(STAGES, 2), signals(STAGES, 2)
     ready, used = signals(2, 1), signals(2, 1)
     fence_async_shared()
@@ -241,18 +243,18 @@ def chunk_scan_hopper_kernel(
 
     gl.warp_specialize(
         [
-            (state_warps, (
+            (state_warps if K <= 128 else wide_state_warps, (
                 S_first, S_last, first_v, HAS_S, last,
                 K if SEGMENTED else S_v, 1 if SEGMENTED else S_k, S_v, S_k,
                 tokens, token_0, total, scale, o, o_ptr, HV * V, value_column, q_tiles, k_tiles,
-                v_tiles, UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used,
-            )),
+                v_tiles, UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used, SCALED,
+            ) + S_tiles),
             (score_warps, (
                 tokens, scale, q_tiles, k_tiles, weights, scores_tiles, full, free, ready, used,
             )),
             (load_warp, (
-                q, k, v, UT, c_ptr, None, 0, q_tiles, k_tiles, v_tiles, UT_tiles, weights,
-                full, free, tokens, token_0, h * K, value_column, hv * total,
+                q, k, v, UT, c_ptr, None if SCALED else beta_ptr, HV, q_tiles, k_tiles, v_tiles,
+                UT_tiles, weights, full, free, tokens, token_0, h * K, value_column, hv * total,
             )),
         ],
         worker_num_warps=[4, 1],

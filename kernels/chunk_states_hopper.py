@@ -1,7 +1,8 @@
 """Backward, kernel 1 for Hopper: the states that the chunks receive, computed again and kept.
 
 The equations are those of `chunk_states`; the chain is that of `hopper.next_state`, and each state
-leaves by the copy engine while the next one is computed.
+leaves by the copy engine while the next one is computed. So does R = V - diag(gamma) K S^T, where
+it is asked for: heads beyond 128 dimensions are too wide for `chunk_gradients_hopper` to find it.
 
 Reference: `gdn_ref.gated_delta_rule.chunk`.
 """
@@ -40,21 +41,25 @@ def keep(S, states, row, S_tiles):
 
 @gluon.jit
 def state_warps(
-    S, chunks, states, row, step, S_tiles, k_tiles, v_tiles, T_tiles, weights, full, free,
+    S, steps, chunks, states, row, step, S_tiles, k_tiles, v_tiles, T_tiles, weights, full, free,
+    R, R_tile, begin, column,
 ):  # fmt: skip
-    """The states that the chunks receive; what the last chunk makes of its own, nobody asks for."""
-    for j in range(chunks - 1):
+    """The states that the chunks receive; what the last makes of its own, R alone asks for."""
+    for j in range(steps):
         keep(S, states, row + j * step, S_tiles)
-        S = next_state(S, j, True, k_tiles, v_tiles, T_tiles, weights, full, free, True)
-    if chunks > 0:
-        keep(S, states, row + (chunks - 1) * step, S_tiles)
+        S = next_state(
+            S, j, True, k_tiles, v_tiles, T_tiles, weights, full, free, False,
+            None if R is None else S_tiles, R, R_tile, begin + j * C, column,
+        )  # fmt: skip
+    if steps < chunks:
+        keep(S, states, row + steps * step, S_tiles)
     tma.store_wait(0)
 
 
 @gluon.jit(do_not_specialize=["T", "total", "H", "HV"])
 def chunk_states_hopper_kernel(
-    # tensors, and tiles of them; states are [slots, HV, V, K]
-    k, v, T_inv, states, beta_ptr, c_ptr, S_first_ptr, cu_seqlens_ptr,
+    # tensors, and tiles of them; states are [slots, HV, V, K]; R, of whole chunks alone, or None
+    k, v, T_inv, states, R, beta_ptr, c_ptr, S_first_ptr, cu_seqlens_ptr,
     # sizes
     T, total, H, HV, K: gl.constexpr, V: gl.constexpr,
     # strides of a first state
@@ -69,6 +74,7 @@ def chunk_states_hopper_kernel(
     first_v = (gl.program_id(0) % slices) * BV
     n, _, token_0, end = segment(cu_seqlens_ptr, n, 0, T, 0, PACKED, False)
     chunks = (end - token_0 + C - 1) // C
+    steps = gl.maximum(chunks - 1, 0) if R is None else chunks
     slot = n * ((T + C - 1) // C)
     if PACKED:
         slot = token_0 // C + n
@@ -81,6 +87,10 @@ def chunk_states_hopper_kernel(
     v_tiles = gl.allocate_shared_memory(k.dtype, [STAGES, C, BV], v.layout)
     T_tiles = gl.allocate_shared_memory(T_inv.dtype, [STAGES, C, C], T_inv.layout)
     S_tiles = gl.allocate_shared_memory(k.dtype, [PARTS, BV, BK], states.layout)
+    R_out, R_tile = None, None
+    if R is not None:
+        R_out = R
+        R_tile = gl.allocate_shared_memory(R.dtype, [C, BV], R.layout)
     weights = gl.allocate_shared_memory(gl.float32, [WEIGHTS * STAGES, C], LINE)
     full, free = signals(STAGES, 2), signals(STAGES, 1)
     fence_async_shared()
@@ -90,12 +100,13 @@ def chunk_states_hopper_kernel(
     gl.warp_specialize(
         [
             (state_warps, (
-                S, chunks, states, (slot * HV + hv) * V + first_v, HV * V, S_tiles,
+                S, steps, chunks, states, (slot * HV + hv) * V + first_v, HV * V, S_tiles,
                 k_tiles, v_tiles, T_tiles, weights, full, free,
+                R_out, R_tile, token_0, hv * V + first_v,
             )),
             (load_warp, (
                 None, k, v, T_inv, c_ptr, beta_ptr, HV, k_tiles, k_tiles, v_tiles, T_tiles,
-                weights, full, free, (chunks - 1) * C, token_0, h * K, hv * V + first_v, hv * total,
+                weights, full, free, steps * C, token_0, h * K, hv * V + first_v, hv * total,
             )),
         ],
         worker_num_warps=[1],

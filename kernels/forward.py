@@ -4,13 +4,12 @@ Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 """
 
 from contextlib import nullcontext
-from functools import cache
 
 import torch
-from torch.nn.functional import pad
 
 from .chunk_scan import chunk_scan_kernel
-from .launch import aligned, cdiv, prepare_launch, types
+from .launch import aligned, capability, cdiv, prepare_launch, types
+from .padding import in_padded_heads, sizes_that_pay
 from .ut_transform import ut_transform_kernel
 from .ut_transform_16bit import ut_transform_16bit_kernel
 
@@ -54,8 +53,12 @@ def prepare_chunk_forward(q, k, v, g, beta, initial_state, cu_seqlens, *, scale,
     return run
 
 
-def prepare_forward(q, k, v, g, beta, S, cu_seqlens, *, scale, v_first, chunk_size):
+def prepare_forward(
+    q, k, v, g, beta, S, cu_seqlens, *, scale, v_first, chunk_size, keep=False,
+):  # fmt: skip
     """A function of seven tensors that look like these: outputs and final states.
+
+    With `keep` also what the backward pass needs of the UT transform: `c` and `T_inv`.
 
     What follows from shapes, strides and dtypes is found out here, so that a call of the function
     costs the host little more than the launches. Tensors come as `gdn_ref.ops` checks them.
@@ -75,19 +78,21 @@ def prepare_forward(q, k, v, g, beta, S, cu_seqlens, *, scale, v_first, chunk_si
     N = B if cu_seqlens is None else cu_seqlens.shape[0] - 1
     padded = sizes_that_pay(B * T, N, HV, K, V, v, chunk_size)
     if padded is not None:
-        return in_padded_heads(*padded, scale, v_first, chunk_size)
+        options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size, "keep": keep}
+        return in_padded_heads(prepare_forward, *padded, options)
 
     tensors = (q, k, v, g, beta, S, cu_seqlens)
     apart = [i for i, x in enumerate(tensors) if x is not None and not x.is_contiguous()]
     size = (N, HV, V, K) if v_first else (N, HV, K, V)
     plan = Plan(tensors, tile_rule(K, v.dtype, chunk_size))
-    transform, scan = prepare_transform(plan, True), prepare_scan(plan, scale, v_first)
+    scaled = not keep  # beta goes into the matrix, but the backward pass wants it apart
+    transform, scan = prepare_transform(plan, scaled), prepare_scan(plan, scale, v_first, scaled)
     on_hopper = made_for_hopper(k, v, chunk_size)
     if on_hopper:
         from .on_hopper import prepare_scan as prepare_scan_on_hopper
 
-        early = prepare_transform(plan, True, launches_next=True)
-        scan_on_hopper = prepare_scan_on_hopper(plan, scale, v_first)
+        early = prepare_transform(plan, scaled, hopper=True)
+        scan_on_hopper = prepare_scan_on_hopper(plan, scale, v_first, scaled)
 
     def run(*tensors):
         if apart:
@@ -97,16 +102,17 @@ def prepare_forward(q, k, v, g, beta, S, cu_seqlens, *, scale, v_first, chunk_si
         # `S` is like the last states, and asking for its like is the cheapest way to ask
         S_last = v.new_empty(size, dtype=torch.float32) if S is None else torch.empty_like(S)
         if plan.slots == 0:  # no token: the states stay
-            return o, S_last.zero_() if S is None else S_last.copy_(S)
+            S_last = S_last.zero_() if S is None else S_last.copy_(S)
+            return (o, S_last, None, None) if keep else (o, S_last)
         with on_device(v):
             # the copy engine reads tiles from addresses that are multiples of 16 bytes only
             if on_hopper and aligned(q, k, v):
                 c, UT = early(k, g, beta, cu_seqlens)
-                scan_on_hopper(q, k, v, c, UT, S, o, S_last, cu_seqlens)
+                scan_on_hopper(q, k, v, beta, c, UT, S, o, S_last, cu_seqlens)
             else:
                 c, UT = transform(k, g, beta, cu_seqlens)
-                scan(q, k, v, c, UT, S, o, S_last, cu_seqlens)
-        return o, S_last
+                scan(q, k, v, beta, c, UT, S, o, S_last, cu_seqlens)
+        return (o, S_last, c, UT) if keep else (o, S_last)
 
     return run
 
@@ -120,7 +126,7 @@ class Plan:
         self.HV, self.V = v.shape[2:]
         self.packed = cu_seqlens is not None
         self.N = cu_seqlens.shape[0] - 1 if self.packed else self.B
-        self.total = self.B * self.T
+        self.total = self.head_stride = self.B * self.T  # the latter in c and UT
         self.has_g, self.has_S = g is not None, S is not None
         self.dtype, self.device = v.dtype, v.device
         self.exact = v.dtype == torch.float32
@@ -130,16 +136,17 @@ class Plan:
         self.types = types(self.total, v, q, k, g, beta, S, cu_seqlens)
 
 
-def prepare_transform(plan, scaled, launches_next=False):
+def prepare_transform(plan, scaled, hopper=False):
     """The UT transform, `run(k, g, beta, cu_seqlens)`: `c, UT`.
 
-    Unless `scaled`, the second is `T_inv` itself.
+    Unless `scaled`, the second is `T_inv` itself. With `hopper` the scan for Hopper follows: `k` is
+    aligned.
 
-    c : [HV, B * T], the chunks' cumulative log-decays in base 2; float64 for float32 inputs
-    UT : [HV, B * T, C], rows of the chunks' matrices; float32 for float32 inputs, else float16
+    c : [HV * B * T], the chunks' cumulative log-decays in base 2; float64 for float32 inputs
+    UT : [HV * B * T, C], rows of the chunks' matrices; float32 for float32 inputs, else float16
     """
     H, HV, tiles, exact = plan.H, plan.HV, plan.tiles, plan.exact
-    C, size = tiles["C"], (HV, plan.total)
+    C, rows = tiles["C"], HV * plan.total
     c_dtype, UT_dtype = (torch.float64, torch.float32) if exact else (torch.float32, torch.float16)
     constants = {"K": plan.K, "C": C, "BK": tiles["BK"], "HAS_G": plan.has_g}
     constants |= {"PACKED": plan.packed, "SCALED": scaled}
@@ -147,7 +154,7 @@ def prepare_transform(plan, scaled, launches_next=False):
     kernel = ut_transform_16bit_kernel
     if has_16bit_transform(plan):
         del constants["C"]
-        constants["LAUNCHES_NEXT"] = launches_next
+        constants["HOPPER"] = hopper
     else:
         kernel = ut_transform_kernel
         constants["PRECISION"] = "tf32x3" if exact else "tf32"
@@ -156,7 +163,11 @@ def prepare_transform(plan, scaled, launches_next=False):
     start = prepare_launch(kernel, (plan.slots, H), sizes, constants, plan.types, **options)
 
     def run(k, g, beta, cu_seqlens):
-        c, UT = k.new_empty(size, dtype=c_dtype), k.new_empty((*size, C), dtype=UT_dtype)
+        c = k.new_empty(rows, dtype=c_dtype)
+        if scaled:
+            UT = k.new_empty((rows, C), dtype=UT_dtype)
+        else:  # and room for a tile that reaches beyond the last row: `backward` cuts sequences off
+            UT = k.new_empty((rows + C, C), dtype=UT_dtype)[:rows]
         if plan.slots:
             start(k, g, beta, c, UT, cu_seqlens)
         return c, UT
@@ -164,14 +175,14 @@ def prepare_transform(plan, scaled, launches_next=False):
     return run
 
 
-def prepare_scan(plan, scale, v_first):
-    """The scan over chunks, `run(q, k, v, c, UT, S, o, S_last, cu_seqlens)`."""
+def prepare_scan(plan, scale, v_first, scaled):
+    """The scan over chunks, `run(q, k, v, beta, c, UT, S, o, S_last, cu_seqlens)`."""
     tiles = plan.tiles
     constants = {"H": plan.H, "HV": plan.HV, "K": plan.K, "V": plan.V}
     constants |= state_layout(plan, v_first)
     constants |= {"C": tiles["C"], "BK": tiles["BK"], "BV": tiles["BV"], "HAS_S": plan.has_S}
-    constants |= {"PACKED": plan.packed, "PRECISION": dot_precision(plan.dtype)}
-    constants |= {"STAGES": tiles["stages"]}
+    constants |= {"PACKED": plan.packed, "SCALED": scaled}
+    constants |= {"PRECISION": dot_precision(plan.dtype), "STAGES": tiles["stages"]}
     grid, numbers = (plan.N * plan.HV * cdiv(plan.V, tiles["BV"]),), (scale, plan.T, plan.total)
     warps = tiles["scan_warps"]
     return prepare_launch(chunk_scan_kernel, grid, numbers, constants, plan.types, num_warps=warps)
@@ -197,55 +208,12 @@ def has_16bit_transform(plan):
     )  # fmt: skip
 
 
-def made_for_hopper(k, v, C):
-    """Are there kernels for this: compute capability 9.0, 16 bits, heads of 64 or 128?"""
+def made_for_hopper(k, v, C, sizes=(64, 128, 256)):
+    """Are there kernels for this: compute capability 9.0, 16 bits, heads of these `sizes`?"""
     return (
-        v.is_cuda and v.element_size() == 2 and k.shape[3] in (64, 128) and v.shape[3] % 64 == 0
+        v.is_cuda and v.element_size() == 2 and k.shape[3] in sizes and v.shape[3] % 64 == 0
         and C == 64 and capability(v.device) == (9, 0)
     )  # fmt: skip
-
-
-def sizes_that_pay(tokens, N, HV, K, V, v, chunk_size):
-    """Head dimensions to pad to with zeros, or None.
-
-    The scan for Hopper takes 64 and 128 key dimensions and multiples of 64 value dimensions. Copies
-    to those sizes cost more than they bring, except where sequences are so long, and heads so few,
-    that they are cut into segments; only that scan does it.
-    """
-    K_padded, V_padded = 64 if K <= 64 else 128, cdiv(V, 64) * 64
-    if (K, V) == (K_padded, V_padded) or K > 128 or N == 0 or chunk_size != 64:
-        return None
-    if not v.is_cuda or v.element_size() != 2 or capability(v.device) != (9, 0):
-        return None
-    from . import on_hopper
-
-    length = on_hopper.segment_length(tokens / N, N * HV * V_padded // 64, v.device)
-    return None if length is None else (K_padded, V_padded)
-
-
-def in_padded_heads(K, V, scale, v_first, chunk_size):
-    """`prepare_forward` with zeros after each vector, which change no number; its results, cut."""
-    ready = []
-
-    def run(q, k, v, g, beta, S, cu_seqlens):
-        own_K, own_V = k.shape[3], v.shape[3]
-        q, k = (pad(x, (0, K - own_K)) for x in (q, k))
-        v = pad(v, (0, V - own_V))
-        if S is not None:
-            rows, columns = (V - own_V, K - own_K) if v_first else (K - own_K, V - own_V)
-            S = pad(S, (0, columns, 0, rows))
-        tensors = (q, k, v, g, beta, S, cu_seqlens)
-        if not ready:
-            options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size}
-            ready.append(prepare_forward(*tensors, **options))
-        o, S = ready[0](*tensors)
-        rows, columns = (own_V, own_K) if v_first else (own_K, own_V)
-        return o[..., :own_V].contiguous(), S[..., :rows, :columns].contiguous()
-
-    return run
-
-
-capability = cache(torch.cuda.get_device_capability)
 
 
 def tile_rule(K, dtype, chunk_size):

@@ -10,6 +10,7 @@ import torch
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
+    fence_async_shared,
     mbarrier,
     tma,
     warpgroup_mma,
@@ -17,6 +18,8 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+from .state_gradients import LEAST as _LEAST
 
 C = gl.constexpr(64)  # tokens a chunk
 BV = gl.constexpr(64)  # value dimensions a program: the rows of one tensor core instruction
@@ -29,6 +32,7 @@ ROWS, COLUMNS = (gl.constexpr(gl.SliceLayout(1 - axis, TILE.value)) for axis in 
 # what weighs a chunk's tokens: c, the decays from its start, to its end, over all of it; and beta
 WEIGHTS = gl.constexpr(5)
 LOG, FROM_START, TO_END, WHOLE, STRENGTH = (gl.constexpr(n) for n in range(5))
+LEAST = gl.constexpr(_LEAST.value)
 LINE = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))
 
 
@@ -127,6 +131,18 @@ def weight(weights, s, which: gl.constexpr):
 
 
 @gluon.jit
+def factor(beta):
+    """What Z stands multiplied with in the place of dV; see `state_gradients.factor`."""
+    return gl.where(beta >= LEAST, beta, 1.0)
+
+
+@gluon.jit
+def rest(beta):
+    """What makes dV of what stands in its place; see `state_gradients.rest`."""
+    return gl.where(beta >= LEAST, 1.0, beta)
+
+
+@gluon.jit
 def load_state(S_ptr, first_v, v_stride, k_stride, wanted, PARTS: gl.constexpr):
     """`[64, K]` of a state from row `first_v` on, in parts of 64 columns; zeros if not `wanted`."""
     v = first_v + gl.arange(0, BV, ROWS)[:, None]
@@ -148,12 +164,15 @@ def store_state(S, S_ptr, first_v, v_stride, k_stride, wanted, PARTS: gl.constex
 
 
 @gluon.jit
-def read_state(S, s, k_tiles, PARTS: gl.constexpr):
-    """`S k^T`, started; and S as its operands."""
+def read_state(S, s, k_tiles, PARTS: gl.constexpr, S_tiles=None):
+    """`S k^T`, started; and S as its operands, which are `S_tiles` where S stands there, too."""
     read = warpgroup_mma_init(gl.zeros([BV, C], gl.float32, TILE))
     operands = ()
     for p in gl.static_range(PARTS):
-        operand = gl.convert_layout(S[p].to(k_tiles.dtype), OPERAND)
+        if S_tiles is None:
+            operand = gl.convert_layout(S[p].to(k_tiles.dtype), OPERAND)
+        else:
+            operand = S_tiles.index(p)
         read = matmul(operand, k_tiles.index(s * PARTS + p).permute((1, 0)), read, p > 0)
         operands = operands + (operand,)
     return read, operands
@@ -190,23 +209,33 @@ def settled(S, PARTS: gl.constexpr):
 
 
 @gluon.jit
-def next_state(S, j, has_v, k_tiles, v_tiles, UT_tiles, weights, full, free, BETA: gl.constexpr):
+def next_state(
+    S, j, has_v, k_tiles, v_tiles, UT_tiles, weights, full, free, SCALED: gl.constexpr,
+    S_tiles=None, R_out=None, R_tile=None, token=0, column=0,
+):  # fmt: skip
     """The state after the whole chunk `j`, where nobody asks for outputs.
 
-    With `BETA` the matrix of the chunk lacks it. The values are zero unless `has_v`.
+    The chunk's matrix has beta in it if it is `SCALED`. The values are zero unless `has_v`. If
+    `R_out` is given, S stands in `S_tiles` as well, and the residual v - gamma S k goes to `R_out`;
+    no copy may be leaving `R_tile` any more.
     """
     STAGES: gl.constexpr = UT_tiles.shape[0]
     PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
     s = j % STAGES
     mbarrier.wait(full.index(s), (j // STAGES) & 1)
-    read, _ = read_state(S, s, k_tiles, PARTS)
+    read, _ = read_state(S, s, k_tiles, PARTS, S_tiles)
     gamma = weight(weights, s, FROM_START)
     v = v_tiles.index(s).permute((1, 0)).load(TILE).to(gl.float32)
     v = gl.where(has_v, v, 0.0)
     residual = v - gamma * warpgroup_mma_wait(0, deps=[read])
-    if BETA:
+    R = residual
+    if not SCALED:
         residual *= weight(weights, s, STRENGTH)
     delta = solve(residual, UT_tiles.index(s), C, True)
+    if R_out is not None:
+        R_tile.permute((1, 0)).store(R.to(R_tile.dtype))
+        fence_async_shared()
+        tma.async_copy_shared_to_global(R_out, [token, column], R_tile)
     to_end = weight(weights, s, TO_END)
     S = carry(S, to_end * warpgroup_mma_wait(0, deps=[delta]), weights, s, k_tiles, PARTS)
     S = settled(S, PARTS)

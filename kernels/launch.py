@@ -6,13 +6,15 @@ it compiled is kept under that key, and the next call with the same key goes str
 (`direct`).
 """
 
-from functools import cached_property
+from functools import cache, cached_property
 
+import torch
 from torch import Tensor
 
 from .direct import direct, watched
 
 _compiled = {}
+capability = cache(torch.cuda.get_device_capability)
 
 
 def cdiv(a, b):

@@ -17,9 +17,10 @@ from .segments import join_segments_kernel, segment_maps_kernel
 from .state_gradients_hopper import state_gradients_hopper_kernel
 
 JOINED_ROWS = 16  # rows of the state that one program carries from segment to segment
+WIDTH = 128  # key dimensions that the gradients of one chunk have room for at a time
 
 
-def prepare_scan(plan, scale, v_first):
+def prepare_scan(plan, scale, v_first, scaled):
     """The scan over chunks; arguments and results as those of `forward.prepare_scan`.
 
     Without segments the scan may start while the UT transform ends: it sets itself up, then waits.
@@ -27,11 +28,14 @@ def prepare_scan(plan, scale, v_first):
     """
     N, T, HV, K, V = plan.N, plan.T, plan.HV, plan.K, plan.V
     slices = V // BV.value
-    length = segment_length(plan.total / N, N * HV * slices, plan.device) if N else None
+    length = None
+    if N and K <= WIDTH:  # beyond, a segment's map is more than registers hold
+        length = segment_length(plan.total / N, N * HV * slices, plan.device)
     segmented = length is not None
     sizes = (N, T, plan.total, length or 0, plan.H, HV)
     shared = {"K": K, "V": V, **state_layout(plan, v_first)}
     flags = {"HAS_S": plan.has_S, "PACKED": plan.packed}
+    UT = {"SCALED": scaled}
     slots = N
     keys, values, matrices = tilings_of(plan, BK.value)
     tilings = (keys, keys, values, matrices, values)
@@ -39,7 +43,7 @@ def prepare_scan(plan, scale, v_first):
         slots = T // length + N if plan.packed else N * cdiv(T, length)
         find_maps = prepare_launch(
             segment_maps_kernel, (slots * HV * (slices + K // BV.value),), sizes,
-            {**shared, **flags}, plan.types, tilings[1:4], num_warps=4, maxnreg=128,
+            {**shared, **flags, **UT}, plan.types, tilings[1:4], num_warps=4, maxnreg=128,
         )  # fmt: skip
         join = prepare_launch(
             join_segments_kernel, (N * HV, V // JOINED_ROWS), (T, length, HV),
@@ -48,18 +52,18 @@ def prepare_scan(plan, scale, v_first):
         flags["HAS_S"] = True
     start = prepare_launch(
         chunk_scan_hopper_kernel, (slots * HV * slices,), (scale, *sizes),
-        {**shared, **flags, "SEGMENTED": segmented},
+        {**shared, **flags, "SEGMENTED": segmented, **UT},
         plan.types, tilings, num_warps=4, launch_pdl=not segmented,
     )  # fmt: skip
 
-    def run(q, k, v, c, UT, S, o, S_last, cu_seqlens):
+    def run(q, k, v, beta, c, UT, S, o, S_last, cu_seqlens):
         states = S
         if segmented:
             maps = v.new_empty((slots, HV, V + K, K), dtype=torch.float32)
             states = v.new_empty((slots, HV, V, K), dtype=torch.float32)
-            find_maps(k, v, UT, c, S, maps, cu_seqlens)
+            find_maps(k, v, UT, beta, c, S, maps, cu_seqlens)
             join(maps, S, states, cu_seqlens)
-        start(q, k, v, UT, o, c, o, states, S_last, cu_seqlens)
+        start(q, k, v, UT, o, beta, c, o, states, S_last, cu_seqlens)
 
     return run
 
@@ -77,17 +81,31 @@ def prepare_states(plan, v_first):
     H, HV, K, V = plan.H, plan.HV, plan.K, plan.V
     keys, values, matrices = tilings_of(plan, BK.value)
     rows = tiling(plan.dtype, plan.slots * HV * V, K, BK.value)
+    tilings = (keys, values, matrices, rows)
+    if keeps_R(K):
+        tilings += (tiling(torch.float16, plan.total, HV * V, BV.value),)
     start = prepare_launch(
-        chunk_states_hopper_kernel, (plan.N * HV * (V // BV.value),), (plan.T, plan.total, H, HV),
+        chunk_states_hopper_kernel, (plan.N * HV * (V // BV.value),),
+        (plan.T, plan.head_stride, H, HV),
         {"K": K, "V": V, **state_layout(plan, v_first), "HAS_S": plan.has_S,
          "PACKED": plan.packed},
-        plan.types, (keys, values, matrices, rows), num_warps=4, maxnreg=128,
+        plan.types, tilings, num_warps=4, maxnreg=state_registers(K),
     )  # fmt: skip
 
-    def run(k, v, beta, c, T_inv, S, states, cu_seqlens):
-        start(k, v, T_inv, states, beta, c, S, cu_seqlens)
+    def run(k, v, beta, c, T_inv, S, states, cu_seqlens, R=None):
+        start(k, v, T_inv, states, R, beta, c, S, cu_seqlens)
 
     return run
+
+
+def keeps_R(K):
+    """Is R = V - diag(gamma) K S^T kept with the states, in float16, since it needs all of K?"""
+    return K > WIDTH
+
+
+def state_registers(K):
+    """A thread, on average: up to 128 key dimensions two programs share a multiprocessor."""
+    return 128 if K <= 128 else 168
 
 
 def prepare_state_gradients(plan, scale, has_dS, v_first):
@@ -97,7 +115,7 @@ def prepare_state_gradients(plan, scale, has_dS, v_first):
     rows = tiling(plan.dtype, plan.slots * HV * V, K, K)
     start = prepare_launch(
         state_gradients_hopper_kernel, (N * HV * (V // BV.value),),
-        (scale, N, plan.T, plan.total, H, HV),
+        (scale, N, plan.T, plan.head_stride, H, HV),
         {"K": K, "V": V, **state_layout(plan, v_first), "HAS_DS": has_dS,
          "PACKED": plan.packed},
         plan.types, (keys, keys, values, matrices, values, rows), num_warps=4,
@@ -110,15 +128,16 @@ def prepare_state_gradients(plan, scale, has_dS, v_first):
 
 
 def prepare_chunk_gradients(plan, scale):
-    """All other gradients of the whole chunks."""
+    """All other gradients of the whole chunks; `v` is R, if that is kept."""
     slots, H, HV, K, V = plan.slots, plan.H, plan.HV, plan.K, plan.V
-    keys, values, matrices = tilings_of(plan, K)
-    rows = tiling(plan.dtype, slots * HV * V, K, K)
+    keys, values, matrices = tilings_of(plan, min(K, WIDTH))
+    rows = tiling(plan.dtype, slots * HV * V, K, min(K, WIDTH))
+    R = tiling(torch.float16, plan.total, HV * V, BV.value) if keeps_R(K) else values
     start = prepare_launch(
         chunk_gradients_hopper_kernel, (min(slots * H, multiprocessors(plan.device)),),
-        (scale, plan.N, slots, plan.T, plan.total),
+        (scale, plan.N, slots, plan.T, plan.head_stride),
         {"H": H, "HV": HV, "K": K, "V": V, "HAS_G": plan.has_g, "PACKED": plan.packed}, plan.types,
-        (keys, keys, values, values, values, matrices, rows, rows, keys, keys), num_warps=4,
+        (keys, keys, R, values, values, matrices, rows, rows, keys, keys), num_warps=4,
     )  # fmt: skip
 
     def run(
@@ -136,7 +155,7 @@ def tilings_of(plan, key_columns):
     return (
         tiling(plan.dtype, plan.total, plan.H * plan.K, key_columns),
         tiling(plan.dtype, plan.total, plan.HV * plan.V, BV.value),
-        tiling(torch.float16, plan.HV * plan.total, C.value, C.value),
+        tiling(torch.float16, plan.HV * plan.head_stride, C.value, C.value),
     )
 
 

@@ -10,7 +10,7 @@ from functools import partial
 import torch
 
 from .activations import Activations, in_dtype
-from .backward import prepare_backward
+from .backward import prepare_backward, same_chunks
 from .decode import prepare_recurrent
 from .forward import prepare_forward
 
@@ -29,18 +29,20 @@ def prepare(tensors, dtype, gradient, chunk_size, options):
     """
     if chunk_size is None:
         return prepare_recurrent(*tensors, **options)
-    rule = Rule(tensors, dtype, chunk_size, **options)
+    rule = Rule(tensors, dtype, chunk_size, gradient, **options)
     return partial(Differentiable.apply, rule) if gradient else rule.forward
 
 
 class Rule:
     """The chunk form, both ways, for calls that look alike."""
 
-    def __init__(self, tensors, dtype, chunk_size, *, scale, v_first, norm, sigmoid, negative):
+    def __init__(
+        self, tensors, dtype, chunk_size, keep, *, scale, v_first, norm, sigmoid, negative,
+    ):  # fmt: skip
         q, k, _, g, beta, A_log, dt_bias, *_ = tensors
         six = (q, k, g, beta, A_log, dt_bias)
         self.activations = Activations(*six, dtype, norm, sigmoid, negative)
-        self.dtype, self.chunk_size = dtype, chunk_size
+        self.dtype, self.chunk_size, self.keep = dtype, chunk_size, keep
         self.scale, self.v_first = scale, v_first
         self.scan, self.gradients = None, prepare_backward(scale, chunk_size)
 
@@ -52,21 +54,24 @@ class Rule:
         return q, k, v, g, beta, S, cu_seqlens
 
     def forward(self, *tensors):
-        """Outputs in v's dtype, and final states."""
+        """Outputs in v's dtype, and final states; what `backward` can use again, if kept."""
         activated = self.activate(*tensors)
         if self.scan is None:  # the first call of its kind
             options = {"scale": self.scale, "v_first": self.v_first}
-            self.scan = prepare_forward(*activated, **options, chunk_size=self.chunk_size)
-        o, S = self.scan(*activated)
-        return in_dtype(o, tensors[2].dtype), S
+            _, k, v, *_, cu_seqlens = activated
+            keep = self.keep and same_chunks(k, v, cu_seqlens, self.chunk_size)
+            options |= {"chunk_size": self.chunk_size, "keep": keep}
+            self.scan = prepare_forward(*activated, **options)
+        o, S, *kept = self.scan(*activated)
+        return in_dtype(o, tensors[2].dtype), S, *kept
 
-    def backward(self, tensors, do, dS):
+    def backward(self, tensors, do, dS, kept=()):
         """Gradients of the tensors, None for those that have none."""
         q, k, v, g, beta, A_log, dt_bias, S, _ = tensors
         *given, S, cu_seqlens = self.activate(*tensors)
         if not self.v_first:
             S, dS = (None if x is None else x.mT for x in (S, dS))
-        dq, dk, dv, dg, dbeta, dS = self.gradients(*given, S, cu_seqlens, do, dS)
+        dq, dk, dv, dg, dbeta, dS = self.gradients(*given, S, cu_seqlens, do, dS, *kept)
         six = (q, k, g, beta, A_log, dt_bias)
         dq, dk, dg, dbeta, dA_log, ddt_bias = self.activations.backward(
             six, given[3], dq, dk, dg, dbeta
@@ -80,22 +85,23 @@ class Rule:
 
 
 class Differentiable(torch.autograd.Function):
-    """A `Rule` both ways. Between the two passes only its tensors are kept."""
+    """A `Rule` both ways. Between the two passes its tensors are kept, and decays and inverses."""
 
     @staticmethod
     def forward(ctx, rule, *tensors):
         ctx.rule = rule
-        ctx.save_for_backward(*tensors)
+        o, S, *kept = rule.forward(*tensors)
+        ctx.save_for_backward(*tensors, *kept)
         ctx.set_materialize_grads(False)
-        return rule.forward(*tensors)
+        return o, S
 
     @staticmethod
     def backward(ctx, do, dS):
-        rule, tensors = ctx.rule, ctx.saved_tensors
+        rule, tensors, kept = ctx.rule, ctx.saved_tensors[:9], ctx.saved_tensors[9:]
         do = torch.zeros_like(tensors[2]) if do is None else do
         if torch.is_grad_enabled():  # create_graph=True
             return None, *Once.apply(rule, do, dS, *tensors)
-        return None, *rule.backward(tensors, do, dS)
+        return None, *rule.backward(tensors, do, dS, kept)
 
 
 class Once(torch.autograd.Function):

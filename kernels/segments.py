@@ -39,24 +39,25 @@ from .tokens import sequence_bounds
 @gluon.jit
 def map_warps(
     S, tokens, has_v, wanted, maps_ptr, first_row, k_tiles, v_tiles, UT_tiles, weights, full, free,
+    SCALED: gl.constexpr,
 ):  # fmt: skip
     """64 rows of a map, G above F, from the first chunk to the last."""
     PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
     for j in range(tokens // C):
-        S = next_state(S, j, has_v, k_tiles, v_tiles, UT_tiles, weights, full, free, False)
+        S = next_state(S, j, has_v, k_tiles, v_tiles, UT_tiles, weights, full, free, SCALED)
     store_state(S, maps_ptr, first_row, PARTS * BK, 1, wanted, PARTS)
 
 
 @gluon.jit(do_not_specialize=["N", "T", "total", "length", "H", "HV"])
 def segment_maps_kernel(
     # tensors, and tiles of them; maps are [slots, HV, V + K, K]: G above F
-    k, v, UT, c_ptr, S_first_ptr, maps_ptr, cu_seqlens_ptr,
+    k, v, UT, beta_ptr, c_ptr, S_first_ptr, maps_ptr, cu_seqlens_ptr,
     # sizes
     N, T, total, length, H, HV, K: gl.constexpr, V: gl.constexpr,
     # strides of a first state
     S_v: gl.constexpr, S_k: gl.constexpr,
-    # flags
-    HAS_S: gl.constexpr, PACKED: gl.constexpr,
+    # flags: SCALED, if UT has beta in it
+    HAS_S: gl.constexpr, PACKED: gl.constexpr, SCALED: gl.constexpr,
 ):  # fmt: skip
     slices: gl.constexpr = (V + K) // BV
     slot = gl.program_id(0) // slices // HV
@@ -89,15 +90,16 @@ def segment_maps_kernel(
     c_ptr += hv.to(gl.int64) * total + token_0
     value_column = hv * V + gl.where(has_v, first_row, 0)
     maps_ptr += (slot * HV + hv).to(gl.int64) * ((V + K) * K)
+    beta_ptr += token_0.to(gl.int64) * HV + hv
     gl.warp_specialize(
         [
             (map_warps, (
                 S, tokens, has_v, wanted, maps_ptr, first_row,
-                k_tiles, v_tiles, UT_tiles, weights, full, free,
+                k_tiles, v_tiles, UT_tiles, weights, full, free, SCALED,
             )),
             (load_warp, (
-                None, k, v, UT, c_ptr, None, 0, k_tiles, k_tiles, v_tiles, UT_tiles, weights,
-                full, free, tokens, token_0, h * K, value_column, hv * total,
+                None, k, v, UT, c_ptr, None if SCALED else beta_ptr, HV, k_tiles, k_tiles, v_tiles,
+                UT_tiles, weights, full, free, tokens, token_0, h * K, value_column, hv * total,
             )),
         ],
         worker_num_warps=[1],

@@ -5,7 +5,7 @@
     dS = gamma_C dS' + (diag(gamma) dO)^T Q - (diag(beta gamma) Z)^T K    eq-grad-state
 
 The scan of the forward pass run backwards: dS' waits in registers for the chunk before it, and
-everything but q and k is transposed, `[d_v, .]`, as in `chunk_scan`. Each chunk's dS' and Z go to
+everything but q and k is transposed, `[d_v, .]`, as in `chunk_scan`. Each chunk's dS' and dV go to
 memory in the dtype of the inputs.
 
 Reference: `gdn_ref.backward.chunk`.
@@ -17,15 +17,34 @@ import triton.language as tl
 from .chunk_scan import load_tile
 from .tokens import first_slot, sequence_bounds
 
+# the least beta that Z is multiplied with before it is stored
+LEAST = tl.constexpr(1 / 16)
+
+
+@triton.jit
+def factor(beta):
+    """What Z stands multiplied with in the place of dV = diag(beta) Z.
+
+    Mostly beta, and then it is dV. But `chunk_gradients` wants Z back, where a small beta would
+    have cost it digits or all of it: such tokens keep Z itself until then.
+    """
+    return tl.where(beta >= LEAST, beta, 1.0)
+
+
+@triton.jit
+def rest(beta):
+    """What makes dV of what stands in its place: `factor(beta) * rest(beta)` is beta."""
+    return tl.where(beta >= LEAST, 1.0, beta)
+
 
 @triton.jit
 def previous_gradient(
-    dS, q_ptr, k_ptr, do_ptr, beta_ptr, c_ptr, T_ptr, Z_ptr, scale, left, V_left,
+    dS, q_ptr, k_ptr, do_ptr, beta_ptr, c_ptr, T_ptr, dV_ptr, scale, left, V_left,
     H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
     C: tl.constexpr, BK: tl.constexpr, BV: tl.constexpr,
     FULL: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """The gradient of the state before the chunk's `left` tokens; writes their Z."""
+    """The gradient of the state before the chunk's `left` tokens; writes their dV."""
     dtype = q_ptr.dtype.element_ty
     WHOLE_V: tl.constexpr = FULL and V % BV == 0
     r = tl.arange(0, C)[:, None]
@@ -47,12 +66,14 @@ def previous_gradient(
     # eq-grad-solve; a gradient may be too small for float16, the dtype of a 16-bit T_inv
     dE = to_end * tl.dot(dS.to(dtype), tl.trans(k), input_precision=PRECISION)
     dE = tl.dot(do, scores, acc=dE, input_precision=PRECISION)
-    Z = tl.dot(dE.to(dtype), T_inv.to(dtype), input_precision=PRECISION)
+    lost = dE - dE.to(dtype).to(tl.float32)  # by rounding; T_inv's diagonal of ones returns it to Z
+    Z = tl.dot(dE.to(dtype), T_inv.to(dtype), acc=lost, input_precision=PRECISION)
     dim = tl.arange(0, BV)[:, None]
+    dV = (factor(beta) * Z).to(dtype)
     if WHOLE_V:
-        tl.store(Z_ptr + i * (HV * V) + dim, Z.to(dtype))
+        tl.store(dV_ptr + i * (HV * V) + dim, dV)
     else:
-        tl.store(Z_ptr + i * (HV * V) + dim, Z.to(dtype), mask=(dim < V_left) & (i < left))
+        tl.store(dV_ptr + i * (HV * V) + dim, dV, mask=(dim < V_left) & (i < left))
 
     # eq-grad-state
     dS = dS * tl.exp2(c_C.to(tl.float32))
@@ -63,7 +84,7 @@ def previous_gradient(
 @triton.jit(do_not_specialize=["T", "total"])
 def state_gradients_kernel(
     # pointers: dstates are [slots, HV, V, K], dS_first [N, HV, V, K]
-    q_ptr, k_ptr, do_ptr, beta_ptr, c_ptr, T_ptr, dS_last_ptr, Z_ptr, dstates_ptr, dS_first_ptr,
+    q_ptr, k_ptr, do_ptr, beta_ptr, c_ptr, T_ptr, dS_last_ptr, dV_ptr, dstates_ptr, dS_first_ptr,
     cu_seqlens_ptr,
     # numbers and sizes
     scale, T, total, H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
@@ -101,7 +122,7 @@ def state_gradients_kernel(
         dS = previous_gradient(
             dS, q_ptr + (at * H + h) * K, k_ptr + (at * H + h) * K,
             do_ptr + (at * HV + hv) * V + first_v, beta_ptr + at * HV + hv, c_ptr + hv * total + at,
-            T_ptr + (hv * total + at) * C, Z_ptr + (at * HV + hv) * V + first_v,
+            T_ptr + (hv * total + at) * C, dV_ptr + (at * HV + hv) * V + first_v,
             scale, (end - at).to(tl.int32), V - first_v,
             H, HV, K, V, C, BK, BV, False, PRECISION,
         )  # fmt: skip
@@ -113,7 +134,7 @@ def state_gradients_kernel(
         dS = previous_gradient(
             dS, q_ptr + (at * H + h) * K, k_ptr + (at * H + h) * K,
             do_ptr + (at * HV + hv) * V + first_v, beta_ptr + at * HV + hv, c_ptr + hv * total + at,
-            T_ptr + (hv * total + at) * C, Z_ptr + (at * HV + hv) * V + first_v,
+            T_ptr + (hv * total + at) * C, dV_ptr + (at * HV + hv) * V + first_v,
             scale, C, V - first_v, H, HV, K, V, C, BK, BV, True, PRECISION,
         )  # fmt: skip
     tl.store(dS_first_ptr + S_at, dS, mask=S_valid)

@@ -1,13 +1,19 @@
 """Backward, kernel 2 for Hopper: the equations of `state_gradients`, groups of warps side by side.
 
     dE = (Gamma . Q K^T)^T dO + diag(gamma_C / gamma_i) K dS'^T           eq-grad-solve
-    Z  = T_inv^T dE                                                       eq-grad-solve
+    Z  = T_inv^T dE = dE + (T_inv - I)^T dE                               eq-grad-solve
     dS = gamma_C dS' + (diag(gamma) dO)^T Q - (diag(beta gamma) Z)^T K    eq-grad-state
 
 The chain dS' -> dE -> Z -> dS decides the time; `chain_warps` do nothing else. `helper_warps`
-prepare beside them what does not wait for it: the scores, dO with its decay, the inverse in the
-dtype of the gradients, and zeros where a short chunk has no tokens. One `load_warp` keeps the
-tiles of the next chunks coming. For 16-bit inputs, head dimensions of 64 or 128, chunks of 64.
+prepare beside them what does not wait for it: the scores, dO with its decay, T_inv - I in the
+dtype of the gradients, and zeros where a short chunk has no tokens. (T_inv itself would cost Z the
+rounding of all of dE.) One `load_warp` keeps the tiles of the next chunks coming. The first
+state's gradient leaves in float32: there dO with its decay comes in two halves. For 16-bit inputs,
+head dimensions of 64, 128 or 256, chunks of 64.
+
+With 256 key dimensions dS takes half of a thread's registers and a chunk's tiles a third of shared
+memory: dS is read where it waits to leave, the inverse stands in the place of T_inv, and what the
+helpers prepare has one place instead of two.
 
 Reference: `gdn_ref.backward.chunk`.
 """
@@ -31,6 +37,7 @@ from .hopper import (
     WEIGHTS,
     WHOLE,
     C,
+    factor,
     load_numbers,
     matmul,
     segment,
@@ -39,8 +46,6 @@ from .hopper import (
     weight,
 )
 
-STAGES = gl.constexpr(3)  # chunks in flight
-
 
 @gluon.jit
 def load_warp(
@@ -48,6 +53,7 @@ def load_warp(
     full, free, tokens, begin, key_column, value_column, T_row,
 ):  # fmt: skip
     """As `hopper.load_warp`, from the last chunk on."""
+    STAGES: gl.constexpr = q_tiles.shape[0]
     BYTES: gl.constexpr = 2 * C * (2 * k.block_shape[1] + BV + C)
     chunks = (tokens + C - 1) // C
     for j in range(chunks):
@@ -70,9 +76,11 @@ def helper_warps(
     tokens, scale, weights, q_tiles, k_tiles, do_tiles, T_tiles,
     scores_tiles, decayed_tiles, inverse_tiles, full, ready, used,
 ):  # fmt: skip
-    """For chunk after chunk: scores, decayed dO, the inverse; a short chunk's tiles filled up."""
+    """For chunk after chunk: scores, decayed dO, T_inv - I; a short chunk's tiles filled up."""
     dtype: gl.constexpr = k_tiles.dtype
+    STAGES: gl.constexpr = k_tiles.shape[0]
     K: gl.constexpr = k_tiles.shape[2]
+    TURNS: gl.constexpr = scores_tiles.shape[0]
     chunk: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, C, 16])
     rows: gl.constexpr = gl.BlockedLayout([1, 8], [32 * 8 // K, K // 8], [4, 1], [1, 0])
     lines: gl.constexpr = gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
@@ -84,11 +92,12 @@ def helper_warps(
     chunks = (tokens + C - 1) // C
     for j in range(chunks):
         s = j % STAGES
-        b = j % 2
+        b = j % TURNS
         first = (chunks - 1 - j) * C
         left = tokens - first
         mbarrier.wait(full.index(s), (j // STAGES) & 1)
-        mbarrier.wait(used.index(b), ((j // 2) & 1) ^ 1)
+        if TURNS > 1:
+            mbarrier.wait(used.index(b), ((j // TURNS) & 1) ^ 1)
         if left < C:  # the tokens after ours may hold anything
             ours = gl.arange(0, C, gl.SliceLayout(1, rows))[:, None] < left
             q_tiles.index(s).store(gl.where(ours, q_tiles.index(s).load(rows), 0.0))
@@ -102,10 +111,15 @@ def helper_warps(
         c_i = weights.index(WEIGHTS * s + LOG).load(gl.SliceLayout(0, chunk))[None, :]
         gamma = scale * weights.index(WEIGHTS * s + FROM_START).load(gl.SliceLayout(1, lines))
         T_inv = T_tiles.index(s).load(lines)
-        T_inv = gl.where((row[:, None] < left) & (column < left), T_inv, 0.0)
-        inverse_tiles.index(b).store(T_inv.to(dtype))
-        do = do_tiles.index(s).load(lines).to(gl.float32)
-        decayed_tiles.index(b).store((gamma[:, None] * do).to(dtype))
+        T_inv = gl.where(column < gl.where(row < left, row, 0)[:, None], T_inv, 0.0)
+        inverse_tiles.index(j % inverse_tiles.shape[0]).store(T_inv.to(dtype))
+        decayed = gamma[:, None] * do_tiles.index(s).load(lines).to(gl.float32)
+        if TURNS == 1:  # as late as can be: the chain of the chunk before still reads
+            mbarrier.wait(used.index(b), (j & 1) ^ 1)
+        if j == chunks - 1:  # the low half, where the next dO would come
+            low = decayed - decayed.to(dtype).to(gl.float32)
+            do_tiles.index(chunks % STAGES).store(low.to(dtype))
+        decayed_tiles.index(b).store(decayed.to(dtype))
         Gamma = gl.exp2(gl.where(r >= i, c_r - c_i, float("-inf")))
         scores = scale * Gamma * warpgroup_mma_wait(0, deps=[scores])
         scores_tiles.index(b).store(scores.to(dtype))
@@ -114,13 +128,25 @@ def helper_warps(
 
 
 @gluon.jit
+def leave(dS, out, row, tile):
+    """Write a state's gradient to memory, by the copy engine."""
+    tma.store_wait(0)
+    tile.store(dS)
+    fence_async_shared()
+    tma.async_copy_shared_to_global(out, [row, 0], tile)
+
+
+@gluon.jit
 def chain_warps(
-    dS, tokens, weights, dS_out, dS_row, dS_step, Z_out, token_0,
-    value_column, Z_ptr, Z_stride, q_tiles, k_tiles, do_tiles,
-    scores_tiles, decayed_tiles, inverse_tiles, dS_tile, Z_tile, free, ready, used,
+    dS, tokens, weights, dS_out, dS_row, dS_step, dV_out, token_0,
+    value_column, dV_ptr, dV_stride, q_tiles, k_tiles, do_tiles,
+    scores_tiles, decayed_tiles, inverse_tiles, dS_tile, dV_tile, free, ready, used,
 ):  # fmt: skip
     """The chain of the states' gradients, which never leave the registers; returns the first."""
     dtype: gl.constexpr = k_tiles.dtype
+    STAGES: gl.constexpr = k_tiles.shape[0]
+    TURNS: gl.constexpr = scores_tiles.shape[0]
+    WIDE: gl.constexpr = k_tiles.shape[2] > 128
     chunk: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, C, 16])
     operand: gl.constexpr = gl.DotOperandLayout(0, chunk, 2)
     operand_dS: gl.constexpr = gl.DotOperandLayout(0, dS.type.layout, 2)
@@ -130,44 +156,54 @@ def chain_warps(
     chunks = (tokens + C - 1) // C
     for j in range(chunks):
         s = j % STAGES
-        b = j % 2
+        b = j % TURNS
         first = (chunks - 1 - j) * C
         left = gl.minimum(tokens - first, C)
         dS_in = dS.to(dtype)
-        mbarrier.wait(ready.index(b), (j // 2) & 1)
+        if WIDE:
+            leave(dS_in, dS_out, dS_row - j * dS_step, dS_tile)
+        mbarrier.wait(ready.index(b), (j // TURNS) & 1)
 
         # eq-grad-solve
         k = k_tiles.index(s)
-        read = matmul(gl.convert_layout(dS_in, operand), k.permute((1, 0)), zero, False)
+        dS_operand = dS_tile if WIDE else gl.convert_layout(dS_in, operand)
+        read = matmul(dS_operand, k.permute((1, 0)), zero, False)
         seen = matmul(do_tiles.index(s).permute((1, 0)), scores_tiles.index(b), zero, False)
-        tma.store_wait(0)
-        dS_tile.store(dS_in)
-        fence_async_shared()
-        tma.async_copy_shared_to_global(dS_out, [dS_row - j * dS_step, 0], dS_tile)
+        if not WIDE:
+            leave(dS_in, dS_out, dS_row - j * dS_step, dS_tile)
         to_end = weight(weights, s, TO_END)
         reads = -weight(weights, s, FROM_START) * weight(weights, s, STRENGTH)
         whole = weights.index(WEIGHTS * s + WHOLE).slice(0, 1)
         dS = dS * whole.load(gl.SliceLayout(1, dS.type.layout))[:, None]
         read, seen = warpgroup_mma_wait(0, deps=[read, seen])
-        dE = gl.convert_layout((to_end * read + seen).to(dtype), operand)
-        Z = matmul(dE, inverse_tiles.index(b), zero, False)
+        dE = to_end * read + seen
+        dE_in = gl.convert_layout(dE.to(dtype), operand)
+        Z = matmul(dE_in, inverse_tiles.index(j % inverse_tiles.shape[0]), dE, True)
         dS = matmul(decayed_tiles.index(b).permute((1, 0)), q_tiles.index(s), dS, True)
         Z = warpgroup_mma_wait(1, deps=[Z])
 
         # eq-grad-state
         carried = gl.convert_layout((reads * Z).to(dtype), operand_dS)
         dS = warpgroup_mma_wait(0, deps=[dS])
+        if TURNS == 1:
+            mbarrier.arrive(used.index(b), count=1)
         dS = matmul(carried, k, dS, True)
+        dV = (factor(weight(weights, s, STRENGTH)) * Z).to(dtype)
         if left == C:
-            Z_tile.permute((1, 0)).store(Z.to(dtype))
+            dV_tile.permute((1, 0)).store(dV)
             fence_async_shared()
-            tma.async_copy_shared_to_global(Z_out, [token_0 + first, value_column], Z_tile)
+            tma.async_copy_shared_to_global(dV_out, [token_0 + first, value_column], dV_tile)
         else:
-            at = (token_0 + first + i).to(gl.int64) * Z_stride + value_column + v
-            gl.store(Z_ptr + at, Z.to(dtype), mask=i < left)
+            at = (token_0 + first + i).to(gl.int64) * dV_stride + value_column + v
+            gl.store(dV_ptr + at, dV, mask=i < left)
         dS = warpgroup_mma_wait(0, deps=[dS])
         mbarrier.arrive(free.index(s), count=1)
-        mbarrier.arrive(used.index(b), count=1)
+        if TURNS > 1:
+            mbarrier.arrive(used.index(b), count=1)
+    if chunks > 0:
+        low = do_tiles.index(chunks % STAGES)
+        dS = matmul(low.permute((1, 0)), q_tiles.index((chunks - 1) % STAGES), dS, True)
+        dS = warpgroup_mma_wait(0, deps=[dS])
     tma.store_wait(0)
     return (dS,)
 
@@ -175,7 +211,8 @@ def chain_warps(
 @gluon.jit(do_not_specialize=["N", "T", "total", "H", "HV"])
 def state_gradients_hopper_kernel(
     # tensors, and tiles of them; dstates are [slots, HV, V, K]
-    q, k, do, T_inv, Z, dstates, beta_ptr, c_ptr, Z_ptr, dS_last_ptr, dS_first_ptr, cu_seqlens_ptr,
+    q, k, do, T_inv, dV, dstates, beta_ptr, c_ptr, dV_ptr, dS_last_ptr, dS_first_ptr,
+    cu_seqlens_ptr,
     # numbers and sizes
     scale, N, T, total, H, HV, K: gl.constexpr, V: gl.constexpr,
     # strides of dS_last
@@ -196,6 +233,9 @@ def state_gradients_hopper_kernel(
     if PACKED:
         slot = token_0 // C + n
 
+    WIDE: gl.constexpr = K > 128
+    STAGES: gl.constexpr = 2 if WIDE else 3  # chunks in flight
+    TURNS: gl.constexpr = 1 if WIDE else 2  # chunks whose scores and decayed dO have a place
     rows: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, K, 16])
     dim_v = first_v + gl.arange(0, BV, gl.SliceLayout(1, rows))[:, None]
     dim_k = gl.arange(0, K, gl.SliceLayout(0, rows))[None, :]
@@ -209,14 +249,17 @@ def state_gradients_hopper_kernel(
     k_tiles = gl.allocate_shared_memory(dtype, [STAGES, C, K], k.layout)
     do_tiles = gl.allocate_shared_memory(dtype, [STAGES, C, BV], do.layout)
     T_tiles = gl.allocate_shared_memory(T_inv.dtype, [STAGES, C, C], T_inv.layout)
-    scores_tiles = gl.allocate_shared_memory(dtype, [2, C, C], T_inv.layout)
-    decayed_tiles = gl.allocate_shared_memory(dtype, [2, C, BV], do.layout)
-    inverse_tiles = gl.allocate_shared_memory(dtype, [2, C, C], T_inv.layout)
+    scores_tiles = gl.allocate_shared_memory(dtype, [TURNS, C, C], T_inv.layout)
+    decayed_tiles = gl.allocate_shared_memory(dtype, [TURNS, C, BV], do.layout)
+    if WIDE:
+        inverse_tiles = T_tiles._reinterpret(dtype, [STAGES, C, C], T_inv.layout)
+    else:
+        inverse_tiles = gl.allocate_shared_memory(dtype, [TURNS, C, C], T_inv.layout)
     dS_tile = gl.allocate_shared_memory(dtype, [BV, K], dstates.layout)
-    Z_tile = gl.allocate_shared_memory(dtype, [C, BV], Z.layout)
+    dV_tile = gl.allocate_shared_memory(dtype, [C, BV], dV.layout)
     weights = gl.allocate_shared_memory(gl.float32, [STAGES * WEIGHTS, C], LINE)
     full, free = signals(STAGES, 2), signals(STAGES, 1)
-    ready, used = signals(2, 1), signals(2, 1)
+    ready, used = signals(TURNS, 1), signals(TURNS, 1)
     fence_async_shared()
 
     c_ptr += hv.to(gl.int64) * total + token_0
@@ -226,9 +269,9 @@ def state_gradients_hopper_kernel(
     (dS,) = gl.warp_specialize(
         [
             (chain_warps, (
-                dS, tokens, weights, dstates, last_row, HV * V, Z, token_0,
-                value_column, Z_ptr, HV * V, q_tiles, k_tiles, do_tiles,
-                scores_tiles, decayed_tiles, inverse_tiles, dS_tile, Z_tile, free, ready, used,
+                dS, tokens, weights, dstates, last_row, HV * V, dV, token_0,
+                value_column, dV_ptr, HV * V, q_tiles, k_tiles, do_tiles,
+                scores_tiles, decayed_tiles, inverse_tiles, dS_tile, dV_tile, free, ready, used,
             )),
             (helper_warps, (
                 tokens, scale, weights, q_tiles, k_tiles, do_tiles, T_tiles,

@@ -16,7 +16,7 @@ Reference: `gdn_ref.wy.interaction`, and `gdn_ref.wy.solve` with diag(beta) on t
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
-from triton.experimental.gluon.language.nvidia.ampere import mma_v2
+from triton.experimental.gluon.language.nvidia.ampere import async_copy, mma_v2
 from triton.language.extra.cuda import gdc_launch_dependents
 
 from .hopper import C, segment
@@ -27,30 +27,44 @@ LOG2_E = gl.constexpr(_LOG2_E.value)
 RESET = gl.constexpr(_RESET.value)
 BLOCKS = gl.constexpr(4)  # of 16 tokens
 
+TOKEN = gl.constexpr(gl.BlockedLayout([2], [32], [1], [0]))
 MMA = gl.constexpr(gl.NVMMADistributedLayout([2, 0], [1, 1], [16, 8]))
 LEFT = gl.constexpr(gl.DotOperandLayout(0, MMA.value, 2))
 RIGHT = gl.constexpr(gl.DotOperandLayout(1, MMA.value, 2))
 ROWS = gl.constexpr(gl.SliceLayout(1, MMA.value))
 COLUMNS = gl.constexpr(gl.SliceLayout(0, MMA.value))
-# [row, block, column] of the diagonal blocks: a thread holds two columns of one block
-SOLVED = gl.constexpr(
+# [block, 1, column], a row of each diagonal block: a thread holds two columns of one block
+ROW = gl.constexpr(
     gl.DistributedLinearLayout(
-        reg_bases=[[1, 0, 0], [2, 0, 0], [4, 0, 0], [8, 0, 0], [0, 0, 1]],
-        lane_bases=[[0, 1, 0], [0, 2, 0], [0, 0, 2], [0, 0, 4], [0, 0, 8]],
+        reg_bases=[[0, 0, 1]],
+        lane_bases=[[0, 0, 2], [0, 0, 4], [0, 0, 8], [1, 0, 0], [2, 0, 0]],
         warp_bases=[],
         block_bases=[],
-        shape=[16, 4, 16],
+        shape=[4, 1, 16],
     )
 )
+SOLVED = gl.constexpr(gl.SliceLayout(1, ROW.value))
 PLAIN = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [1, 0]))
 PLAIN_3D = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [2, 1, 0]))
-COLUMN_FIRST = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0, 1]))
+PLAIN_4D = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [3, 2, 1, 0]))
 LINE = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))
 
 
 @gluon.jit
 def add(a, b):
     return a + b
+
+
+@gluon.jit
+def load_numbers(g_ptr, beta_ptr, first, stride, left, HAS_G: gl.constexpr):
+    """Log-decays and write strengths of one value head's tokens."""
+    t = gl.arange(0, C, TOKEN)
+    at = first + t * stride
+    beta = gl.load(beta_ptr + at, mask=t < left, other=0.0).to(gl.float32)
+    g = gl.zeros_like(beta)
+    if HAS_G:
+        g = gl.load(g_ptr + at, mask=t < left, other=0.0).to(gl.float32)
+    return g, beta
 
 
 @gluon.jit
@@ -66,17 +80,18 @@ def interaction(overlap, c_tile, beta_tile, a: gl.constexpr, b: gl.constexpr, le
 
 
 @gluon.jit
-def solve_rows(A_rows):
+def solve_rows(A_pairs):
     """The four diagonal blocks of `(I + A)^-1`: row s is e_s minus A's row s times those above."""
-    r = gl.expand_dims(gl.arange(0, 16, gl.SliceLayout(1, gl.SliceLayout(2, SOLVED)))[:, None], 2)
-    i = gl.arange(0, 16, gl.SliceLayout(0, gl.SliceLayout(1, SOLVED)))[None, :]
-    i = gl.expand_dims(i, 1)
-    T_inv = gl.where(r == i, 1.0, gl.zeros([16, BLOCKS, 16], gl.float32, SOLVED))
-    for s in gl.static_range(1, 16):
-        A_s = gl.expand_dims(A_rows.index(s).load(gl.SliceLayout(2, SOLVED)), 2)
-        above = gl.expand_dims(gl.sum(A_s * T_inv, axis=0), 0)
-        T_inv = gl.where(r == s, T_inv - above, T_inv)
-    return T_inv
+    i = gl.arange(0, 16, gl.SliceLayout(0, SOLVED))[None, :]
+    zero = gl.zeros([BLOCKS, 16], gl.float32, SOLVED)
+    rows = ()
+    for s in gl.static_range(16):
+        row = gl.where(i == s, 1.0, zero)
+        for above in gl.static_range(s):
+            A_s = A_pairs.index(16 * s + above).load(gl.SliceLayout(1, SOLVED))
+            row -= gl.expand_dims(A_s, 1) * rows[above]
+        rows = rows + (row,)
+    return rows
 
 
 @gluon.jit(do_not_specialize=["N", "T", "total", "H", "group"])
@@ -87,8 +102,9 @@ def ut_transform_16bit_kernel(
     N, T, total, H, group, K: gl.constexpr,
     # blocks
     BK: gl.constexpr,
-    # flags: without SCALED, T_inv itself instead of UT
-    HAS_G: gl.constexpr, PACKED: gl.constexpr, SCALED: gl.constexpr, LAUNCHES_NEXT: gl.constexpr,
+    # flags: without SCALED, T_inv itself instead of UT; with HOPPER rows of k come without a stay
+    # in registers, since they start at multiples of 16 bytes, and the next launch may start early
+    HAS_G: gl.constexpr, PACKED: gl.constexpr, SCALED: gl.constexpr, HOPPER: gl.constexpr,
 ):  # fmt: skip
     h = gl.program_id(1)
     n, index, start, end = segment(cu_seqlens_ptr, gl.program_id(0), N, T, C, PACKED, True)
@@ -96,7 +112,7 @@ def ut_transform_16bit_kernel(
     if left <= 0:
         return
 
-    PART: gl.constexpr = min(BK, 64)  # key dimensions on their way through the registers
+    PART: gl.constexpr = min(BK, 64)  # key dimensions a tile
     dtype: gl.constexpr = k_ptr.dtype.element_ty
     lines: gl.constexpr = gl.BlockedLayout([1, 8], [256 // PART, PART // 8], [1, 1], [1, 0])
     r = gl.arange(0, C, gl.SliceLayout(1, lines))[:, None]
@@ -104,10 +120,22 @@ def ut_transform_16bit_kernel(
     k_ptr += (start.to(gl.int64) * H + h) * K
     k_shared: gl.constexpr = gl.NVMMASharedLayout.get_default_for([C, PART], dtype)
     k_tiles = gl.allocate_shared_memory(dtype, [BK // PART, C, PART], k_shared)
+    k = ()
     for part in gl.static_range(BK // PART):
         d = part * PART + dim
-        k = gl.load(k_ptr + r * (H * K) + d, mask=(r < left) & (d < K), other=0.0)
-        k_tiles.index(part).store(k)
+        k_at = k_ptr + r * (H * K) + d
+        valid = (r < left) & (d < K)
+        if HOPPER:
+            async_copy.async_copy_global_to_shared(k_tiles.index(part), k_at, valid)
+        else:
+            k = k + (gl.load(k_at, mask=valid, other=0.0),)
+    async_copy.commit_group()
+    at = start.to(gl.int64) * (H * group) + h * group
+    g, beta = load_numbers(g_ptr, beta_ptr, at, H * group, left, HAS_G)
+    async_copy.wait_group(0)
+    if not HOPPER:
+        for part in gl.static_range(BK // PART):
+            k_tiles.index(part).store(k[part])
 
     # k_r . k_i, once for all value heads of this key head
     zero = gl.zeros([16, 16], gl.float32, MMA)
@@ -123,40 +151,46 @@ def ut_transform_16bit_kernel(
 
     c_tile = gl.allocate_shared_memory(gl.float32, [C], LINE)
     beta_tile = gl.allocate_shared_memory(gl.float32, [C], LINE)
-    A_rows = gl.allocate_shared_memory(gl.float32, [16, 16, BLOCKS], COLUMN_FIRST)
-    A_blocks = A_rows._reinterpret(gl.float32, [16, C], PLAIN)
+    A_tile = gl.allocate_shared_memory(gl.float32, [16, 16, 2, 2], PLAIN_4D)  # the blocks last
+    A_pairs = A_tile._reinterpret(gl.float32, [16 * 16, BLOCKS], LINE)
     T_diagonal = gl.allocate_shared_memory(gl.float16, [BLOCKS, 16, 16], PLAIN_3D)
     T_blocks = T_diagonal._reinterpret(gl.float16, [BLOCKS, 16, 16], PLAIN)
-    UT_diagonal = gl.allocate_shared_memory(gl.float16, [BLOCKS, 16, 16], PLAIN_3D)
-    UT_blocks = UT_diagonal._reinterpret(gl.float16, [BLOCKS, 16, 16], PLAIN)
+    UT_blocks = T_blocks
+    if SCALED:
+        UT_diagonal = gl.allocate_shared_memory(gl.float16, [BLOCKS, 16, 16], PLAIN_3D)
+        UT_blocks = UT_diagonal._reinterpret(gl.float16, [BLOCKS, 16, 16], PLAIN)
     UT_below = gl.allocate_shared_memory(gl.float16, [6, 16, 16], PLAIN)
 
-    token: gl.constexpr = gl.BlockedLayout([2], [32], [1], [0])
     out: gl.constexpr = gl.BlockedLayout([1, 8], [16, 2], [1, 1], [1, 0])
-    t = gl.arange(0, C, token)
+    t = gl.arange(0, C, TOKEN)
     row = gl.arange(0, 16, gl.SliceLayout(1, out))[:, None]
     column = gl.arange(0, 16, gl.SliceLayout(0, out))[None, :]
     for hv in range(h * group, (h + 1) * group):
-        at = (start + t).to(gl.int64) * (H * group) + hv
-        beta = gl.load(beta_ptr + at, mask=t < left, other=0.0).to(gl.float32)
-        c = gl.zeros([C], gl.float32, token)
+        c = gl.zeros([C], gl.float32, TOKEN)
         if HAS_G:
-            g_log2 = gl.load(g_ptr + at, mask=t < left, other=0.0).to(gl.float32) * LOG2_E
+            g_log2 = g * LOG2_E
             c = gl.associative_scan(gl.where(g_log2 < RESET, RESET, g_log2), 0, add)
         first = hv.to(gl.int64) * total + start
         gl.store(c_ptr + first + t, c, mask=t < left)
         c_tile.store(c)
         beta_tile.store(beta)
+        at += 1  # the next head's, while this one is worked on
+        more = gl.where(hv + 1 < (h + 1) * group, left, 0)
+        g, beta = load_numbers(g_ptr, beta_ptr, at, H * group, more, HAS_G)
 
+        A = ()
         for a in gl.static_range(BLOCKS):
-            A_aa = interaction(overlaps[a * (a + 3) // 2], c_tile, beta_tile, a, a, left)
-            A_blocks.slice(16 * a, 16, dim=1).store(A_aa)
-        T_inv = gl.permute(solve_rows(A_rows), (1, 0, 2))
-        T_diagonal.store(T_inv.to(gl.float16))
+            A = A + (interaction(overlaps[a * (a + 3) // 2], c_tile, beta_tile, a, a, left),)
+        A_tile.store(gl.join(gl.join(A[0], A[2]), gl.join(A[1], A[3])))
+        T_rows = solve_rows(A_pairs)
+        for s in gl.static_range(16):
+            T_row = gl.expand_dims(T_rows[s], 1)
+            T_diagonal.slice(s, 1, dim=1).store(T_row.to(gl.float16))
         if SCALED:
-            beta_i = beta_tile._reinterpret(gl.float32, [BLOCKS, 16], PLAIN)
-            T_inv *= gl.expand_dims(beta_i.load(gl.SliceLayout(1, T_inv.type.layout)), 1)
-        UT_diagonal.store(T_inv.to(gl.float16))
+            beta_i = beta_tile._reinterpret(gl.float32, [BLOCKS, 1, 16], PLAIN_3D).load(ROW)
+            for s in gl.static_range(16):
+                T_row = gl.expand_dims(T_rows[s], 1)
+                UT_diagonal.slice(s, 1, dim=1).store((T_row * beta_i).to(gl.float16))
 
         # the blocks below, transposed: T_ae^T = -(sum of T_be^T A_ab^T) T_aa^T
         below = ()
@@ -179,7 +213,7 @@ def ut_transform_16bit_kernel(
                     T_ae *= beta_tile.slice(16 * e, 16).load(ROWS)[:, None]
                 UT_below.index(a * (a - 1) // 2 + e).permute((1, 0)).store(T_ae.to(gl.float16))
 
-        if LAUNCHES_NEXT:
+        if HOPPER:
             gdc_launch_dependents()
         for a in gl.static_range(BLOCKS):
             UT_a = UT_ptr + (first + 16 * a + row) * C + column

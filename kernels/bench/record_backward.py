@@ -49,8 +49,7 @@ def times(shape):
     for event in found.key_averages():
         if match := re.match(r"(\w+?)(_hopper|_16bit|)_kernel", event.key):
             name = NAMES.get(match[1], match[1])
-            passes = 2 if name == "inverses" else 1  # both passes compute them
-            result[name, PATHS[match[2]]] = event.device_time_total / (CALLS * passes)
+            result[name, PATHS[match[2]]] = event.device_time_total / CALLS
     return result
 
 
@@ -70,8 +69,6 @@ def main():
     for shape in (shape for shape in TRAINING if str(shape) in wanted):
         for (kernel, way), us in times(shape).items():
             row = {"shape": str(shape), "kernel": kernel, "path": way, "us": round(us)}
-            if shape.K > 128 and kernel != "forward scan":
-                row["chunk"] = 32  # kernels.backward.gradient_tiles
             record["kernels"].append(row)
             print(*row.values())
             own = [s for s in record["steps"] if (s["kernel"], s["shape"]) == (kernel, str(shape))]

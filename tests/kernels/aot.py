@@ -29,7 +29,7 @@ from gdn_ref.kernels.chunk_states_hopper import chunk_states_hopper_kernel
 from gdn_ref.kernels.decode import tile_rule as recurrent_tile_rule
 from gdn_ref.kernels.forward import dot_precision, tile_rule
 from gdn_ref.kernels.hopper import BK, BV, C
-from gdn_ref.kernels.on_hopper import JOINED_ROWS
+from gdn_ref.kernels.on_hopper import JOINED_ROWS, WIDTH, state_registers
 from gdn_ref.kernels.recurrent import recurrent_kernel
 from gdn_ref.kernels.segments import join_segments_kernel, segment_maps_kernel
 from gdn_ref.kernels.state_gradients import state_gradients_kernel
@@ -42,7 +42,7 @@ CASES = [  # K, V, dtype: every tile that the rule gives, and a head dimension t
     *((D, D, dtype) for D in (64, 128, 256) for dtype in (torch.bfloat16, torch.float32)),
     (100, 60, torch.float16),
 ]
-STATE = {"S_v": 1, "S_k": 64, "HAS_S": True, "PACKED": True}
+STATE = {"S_v": 1, "S_k": 64, "HAS_S": True, "PACKED": True, "SCALED": True}
 
 
 def configurations():
@@ -61,6 +61,7 @@ def configurations():
             "q_ptr": vectors, "k_ptr": vectors, "v_ptr": vectors, "c_ptr": transform["c_ptr"],
             "UT_ptr": solved, "S_first_ptr": "*fp32", "o_ptr": vectors, "S_last_ptr": "*fp32",
             "cu_seqlens_ptr": "*i64", "scale": "fp32", "T": "i32", "total": "i32",
+            "beta_ptr": "*fp32",
         }  # fmt: skip
         case = f"K={K} V={V} {str(dtype).removeprefix('torch.')}"
         constants = {**sizes, "HAS_G": True, "PACKED": True, "SCALED": True}
@@ -69,7 +70,7 @@ def configurations():
         yield f"transform {case}", ut_transform_kernel, transform, constants, options
         if not exact and K <= 128:
             constants = {"K": K, "BK": tiles["BK"], "HAS_G": True, "PACKED": True, "SCALED": True}
-            constants["LAUNCHES_NEXT"] = False
+            constants["HOPPER"] = False
             kernel, options = ut_transform_16bit_kernel, {"num_warps": 1}
             yield f"transform 16 bits {case}", kernel, transform, constants, options
         constants = {**sizes, **STATE, "H": 4, "HV": 8, "V": V, "BV": tiles["BV"]}
@@ -83,7 +84,7 @@ def backward_configurations():
         exact = dtype == torch.float32
         tiles = gradient_tiles(K, dtype, 64)
         pointers = dict.fromkeys(
-            ["q_ptr", "k_ptr", "v_ptr", "do_ptr", "Z_ptr", "states_ptr", "dstates_ptr", "dq_ptr",
+            ["q_ptr", "k_ptr", "v_ptr", "do_ptr", "dV_ptr", "states_ptr", "dstates_ptr", "dq_ptr",
              "dk_ptr"],
             f"*{NAME[dtype]}",
         )  # fmt: skip
@@ -159,37 +160,55 @@ def activation_configurations():
 def hopper_configurations():
     """The same for the kernels that only Hopper runs."""
     sizes = dict.fromkeys(["N", "T", "total", "length", "H", "HV"], "i32")
-    for K in (64, 128):
+    for K in (64, 128, 256):
         for dtype in (gl.float16, gl.bfloat16):
             signature = dict.fromkeys("qkvo", descriptor([C.value, BK.value], dtype))
             signature |= {
                 "UT": descriptor([C.value, C.value], gl.float16),
-                "c_ptr": "*fp32", "o_ptr": f"*{dtype.name}",
+                "beta_ptr": "*fp32", "c_ptr": "*fp32", "o_ptr": f"*{dtype.name}",
                 "S_first_ptr": "*fp32", "S_last_ptr": "*fp32", "cu_seqlens_ptr": "*i64",
                 "maps_ptr": "*fp32", "starts_ptr": "*fp32", "scale": "fp32", **sizes,
             }  # fmt: skip
             case = f"K={K} V=128 {dtype.name}"
+            if K <= 128:
+                pointers = {"k_ptr": f"*{dtype.name}", "g_ptr": "*fp32", "UT_ptr": "*fp16"}
+                flags = {"K": K, "BK": K, "HAS_G": True, "PACKED": True, "SCALED": False}
+                yield (
+                    f"hopper transform {case}",
+                    ut_transform_16bit_kernel,
+                    {**signature, **pointers, "group": "i32"},
+                    {**flags, "HOPPER": True},
+                    {"num_warps": 1},
+                )
             constants = {"K": K, "V": 128, **STATE}
-            for segmented in (False, True):
+            variants = ((False, True), (True, True), (False, False))
+            for segmented, scaled in variants[:: 2 if K > 128 else 1]:  # those are not cut up
                 name = f"hopper scan {case}" + ", segments" * segmented
-                flags = {**constants, "SEGMENTED": segmented}
+                name += ", training" * (not scaled)
+                flags = {**constants, "SEGMENTED": segmented, "SCALED": scaled}
                 yield name, chunk_scan_hopper_kernel, signature, flags, {"num_warps": 4}
-            options = {"num_warps": 4, "maxnreg": 128}
-            yield f"hopper maps {case}", segment_maps_kernel, signature, constants, options
-        constants = {**constants, "ROWS": JOINED_ROWS}
-        yield f"joining K={K}", join_segments_kernel, signature, constants, {"num_warps": 8}
+            if K <= 128:
+                options, flags = {"num_warps": 4, "maxnreg": 128}, {**constants, "SCALED": False}
+                yield f"hopper maps {case}", segment_maps_kernel, signature, flags, options
+        if K <= 128:
+            del constants["SCALED"]
+            constants = {**constants, "ROWS": JOINED_ROWS}
+            yield f"joining K={K}", join_segments_kernel, signature, constants, {"num_warps": 8}
 
 
 def hopper_backward_configurations():
     """The same for the backward pass on Hopper."""
     c, bv = C.value, BV.value
-    for K in (64, 128):
+    for K in (64, 128, 256):
         for dtype in (gl.float16, gl.bfloat16):
-            tokens = {"q": K, "k": K, "v": bv, "do": bv, "Z": bv, "S": K, "dS": K, "dstates": K}
-            tokens |= {"dq": K, "dk": K}
+            tokens = {"q": K, "k": K, "v": bv, "do": bv, "dV": bv, "dstates": K}
             signature = {name: descriptor([c, size], dtype) for name, size in tokens.items()}
+            parts = dict.fromkeys(("q", "k", "S", "dS", "dq", "dk"), min(K, WIDTH))
+            parts = {name: descriptor([c, size], dtype) for name, size in parts.items()}
+            if K > WIDTH:
+                parts["v"] = descriptor([c, bv], gl.float16)
             signature["T_inv"] = descriptor([c, c], gl.float16)
-            signature |= {"Z_ptr": f"*{dtype.name}"}
+            signature |= {"dV_ptr": f"*{dtype.name}"}
             signature |= dict.fromkeys(
                 ["beta_ptr", "c_ptr", "dS_last_ptr", "dS_first_ptr", "dg_ptr", "dbeta_ptr"], "*fp32"
             )
@@ -200,20 +219,30 @@ def hopper_backward_configurations():
             states = signature | dict.fromkeys(["k", "states"], descriptor([c, BK.value], dtype))
             states |= {"S_first_ptr": "*fp32"}
             flags = {**sizes, "S_v": K, "S_k": 1, "HAS_S": True}
-            name, limit = f"hopper-backward states {case}", {"maxnreg": 128}
+            if K > 128:
+                states |= {"R": descriptor([c, bv], gl.float16)}
+            else:
+                flags |= {"R": None}
+            name, limit = f"hopper-backward states {case}", {"maxnreg": state_registers(K)}
             yield name, chunk_states_hopper_kernel, states, flags, {**options, **limit}
-            for kernel, what, flag in (
+            for kernel, what, tiles, flag in (
                 (
                     state_gradients_hopper_kernel,
                     "state gradients",
+                    signature,
                     {"S_v": K, "S_k": 1, "HAS_DS": True},
                 ),
-                (chunk_gradients_hopper_kernel, "gradients", {"HAS_G": True, "H": 16, "HV": 32}),
+                (
+                    chunk_gradients_hopper_kernel,
+                    "gradients",
+                    signature | parts,
+                    {"HAS_G": True, "H": 16, "HV": 32},
+                ),
             ):
                 yield (
                     f"hopper-backward {what} {case}",
                     kernel,
-                    {x: signature[x] for x in signature if x not in flag},
+                    {x: tiles[x] for x in tiles if x not in flag},
                     {**sizes, **flag},
                     options,
                 )
@@ -233,8 +262,15 @@ def descriptor(shape, dtype):
     return f"tensordesc<{dtype.name}{shape},{layout!r}>"
 
 
+def printed(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def compile_for(capability, kernel, signature, constants, options):
-    """Registers, spilled bytes and shared memory of one kernel on one architecture."""
+    """Registers, spilled bytes and shared memory of one kernel on one architecture.
+
+    Of those for Hopper as well how many products their machine code starts and waits for.
+    """
     source = GluonASTSource if kernel.is_gluon() else ASTSource
     signature = {name: signature[name] for name in kernel.arg_names if name in signature}
     compiled = triton.compile(
@@ -252,14 +288,16 @@ def compile_for(capability, kernel, signature, constants, options):
         target=GPUTarget("cuda", capability, 32),
         options=options,
     )
-    tool = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
+    tools, code = Path(triton.__file__).parent / "backends/nvidia/bin", ""
     with tempfile.NamedTemporaryFile(suffix=".cubin") as cubin:
         cubin.write(compiled.asm["cubin"])
         cubin.flush()
-        usage = subprocess.run(
-            [tool, "-res-usage", cubin.name], capture_output=True, text=True, check=True
-        ).stdout
+        usage = printed(tools / "cuobjdump", "-res-usage", cubin.name)
+        if capability == 90 and kernel.is_gluon():
+            code = printed(tools / "nvdisasm", "-c", cubin.name)
     return {
+        "products": code.count("HGMMA"),
+        "waits": code.count("WARPGROUP.DEPBAR"),
         "registers": int(re.search(r"REG:(\d+)", usage)[1]),
         "spilled_bytes": int(re.search(r"STACK:(\d+)", usage)[1]),
         "shared_bytes": compiled.metadata.shared,

@@ -33,7 +33,7 @@ def in_pieces(monkeypatch):
         monkeypatch.setattr("gdn_ref.prepared._remembered", {})  # what calls did before, in whole
         monkeypatch.setattr(kernels, "prepare_piece", watched)
         monkeypatch.setattr(kernels, "programs_at_once", lambda device, hopper: room)
-        monkeypatch.setattr(kernels, "LEAST_BYTES", 1)
+        monkeypatch.setattr("gdn_ref.kernels.pieces.LEAST_BYTES", 1)
         return found
 
     return start

@@ -123,16 +123,16 @@ def pretend():
     on_hopper.multiprocessors = lambda device: 132
     on_hopper.room_for_both = lambda plan: False  # there is no other stream
     backward.programs_at_once = lambda device, hopper: 132
-    forward.has_16bit_transform = lambda plan: not plan.exact
-    backward.made_for_hopper = forward.made_for_hopper = lambda k, v, C: v.element_size() == 2
+    forward.has_16bit_transform = lambda plan: not plan.exact and plan.K <= 128
+    backward.made_for_hopper = forward.made_for_hopper = lambda k, v, *rest: v.element_size() == 2
 
 
-def calls(dtype, B, T, H, state=True, lengths=None, **options):
+def calls(dtype, B, T, H, state=True, lengths=None, D=64, **options):
     """One call of all that launches kernels."""
-    vectors = [torch.randn(B, T, H, 64, dtype=dtype) for _ in range(3)]
+    vectors = [torch.randn(B, T, H, D, dtype=dtype) for _ in range(3)]
     g, beta = -torch.rand(B, T, H), torch.rand(B, T, H)
     N = B if lengths is None else len(lengths)
-    leaves = [x.requires_grad_() for x in (*vectors, g, beta, torch.randn(N, H, 64, 64))]
+    leaves = [x.requires_grad_() for x in (*vectors, g, beta, torch.randn(N, H, D, D))]
     *tokens, S = leaves
     cu_seqlens = None if lengths is None else torch.tensor([0, *lengths]).cumsum(0)
     options |= {"cu_seqlens": cu_seqlens, "backend": "triton"}
@@ -168,5 +168,6 @@ if __name__ == "__main__":
     calls(torch.bfloat16, 2, 70, 2)
     calls(torch.bfloat16, 1, 70, 2, state=False, lengths=[3, 0, 67], **raw)
     calls(torch.bfloat16, 1, 4096, 1)  # in segments
+    calls(torch.bfloat16, 1, 128, 1, D=256)
     convolutions()
     print(json.dumps(compared))

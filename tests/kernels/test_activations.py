@@ -142,15 +142,23 @@ def test_no_tokens():
         assert dx.shape == t.shape and not dx.any()
 
 
-def test_only_the_inputs_are_kept():
-    """What autograd holds between the passes is what the caller holds anyway."""
+@pytest.mark.parametrize("chunk_size", [16, 64])
+def test_little_is_kept(chunk_size):
+    """Autograd holds what the caller holds anyway; and c and T_inv, where the chunks are the same.
+
+    (In float32 the backward pass cannot take chunks of 64.)
+    """
     q, k, g, beta, A_log, dt_bias = (t.requires_grad_() for t in raw(T=20))
     v = torch.randn(2, 20, 6, 5, requires_grad=True)
     held = []
     with torch.autograd.graph.saved_tensors_hooks(lambda t: held.append(t) or t, lambda t: t):
         chunk_gated_delta_rule(
             q, k, v, g, beta, use_qk_l2norm_in_kernel=True, use_gate_in_kernel=True, A_log=A_log,
-            dt_bias=dt_bias, use_beta_sigmoid_in_kernel=True, backend="triton", chunk_size=16,
+            dt_bias=dt_bias, use_beta_sigmoid_in_kernel=True, backend="triton",
+            chunk_size=chunk_size,
         )  # fmt: skip
     own = {t.data_ptr() for t in (q, k, v, g, beta, A_log, dt_bias)}
-    assert {t.data_ptr() for t in held} == own
+    more = [t.shape for t in held if t.data_ptr() not in own]
+    numbers = 2 * 20 * 6
+    assert more == ([(numbers,), (numbers, 16)] if chunk_size == 16 else [])
+    assert {t.data_ptr() for t in held} >= own

@@ -20,7 +20,7 @@ from gdn_ref.kernels import backward as kernels
 from gdn_ref.kernels import launch as launches
 from gdn_ref.kernels.chunk_gradients import chunk_gradients_kernel
 from gdn_ref.kernels.chunk_states import chunk_states_kernel
-from gdn_ref.kernels.state_gradients import state_gradients_kernel
+from gdn_ref.kernels.state_gradients import LEAST, state_gradients_kernel
 from gdn_ref.proofs.data import hard_inputs
 
 triton = pytest.importorskip("triton")
@@ -82,6 +82,39 @@ def compare(inputs, tolerance=GRADIENT_FLOAT32, dtype=torch.float32, flow="both"
 @pytest.mark.parametrize("T", [1, 16, 33, 70])
 def test_any_length_and_chunk_size(T, chunk_size):
     compare(arguments(T=T), chunk_size=chunk_size)
+
+
+def test_dv_of_one_token_is_rounded_once():
+    """dE = dS k, which float32 holds and float16 does not; T_inv is one, so dV = beta dE."""
+    q, k, v = torch.zeros(1, 1, 1, 16), torch.zeros(1, 1, 1, 16), torch.zeros(1, 1, 1, 64)
+    k[..., 0], k[..., 1] = 1.0, 2**-6
+    dS = torch.randn(1, 1, 16, 64, generator=torch.Generator().manual_seed(0)).half().float()
+    q, k, v = (x.half().requires_grad_() for x in (q, k, v))
+    beta = torch.full((1, 1, 1), 0.7)
+    options = {"output_final_state": True, "backend": "triton"}
+    _, last = chunk_gated_delta_rule(q, k, v, torch.zeros(1, 1, 1), beta, **options)
+    (dv,) = torch.autograd.grad(last, v, dS)
+    dE = dS[0, 0, 0] + 2**-6 * dS[0, 0, 1]
+    right, twice = (0.7 * dE).half(), (0.7 * dE.half().float()).half()
+    assert torch.equal(dv[0, 0, 0], right) and not torch.equal(right, twice)
+
+
+@pytest.mark.parametrize("copied", [False, True])
+@pytest.mark.parametrize("T", [32, 33])
+def test_what_is_kept_is_used_again(monkeypatch, T, copied):
+    """But not copies made by hooks of autograd, if a tile could reach beyond their last row."""
+    transforms, prepare = [], kernels.prepare_transform
+
+    def noted(*arguments, **options):
+        transforms.append(arguments)
+        return prepare(*arguments, **options)
+
+    monkeypatch.setattr("gdn_ref.prepared._remembered", {})
+    monkeypatch.setattr(kernels, "prepare_transform", noted)
+    pack = torch.clone if copied else (lambda x: x)
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+        compare(arguments(T=T, B=2), chunk_size=16)
+    assert bool(transforms) == (copied and T == 33)
 
 
 @pytest.mark.parametrize("flow", ["o", "S"])
@@ -506,7 +539,7 @@ def path(request, monkeypatch):
     if request.param == "hopper":
         from gdn_ref.kernels import on_hopper
 
-        monkeypatch.setattr(kernels, "made_for_hopper", lambda k, v, C: True)
+        monkeypatch.setattr(kernels, "made_for_hopper", lambda *call: True)
         monkeypatch.setattr(on_hopper, "multiprocessors", lambda device: 132)
         monkeypatch.setattr(on_hopper, "room_for_both", lambda plan: False)
     return request.param
@@ -572,7 +605,7 @@ def test_states_go_beside_their_gradients_where_there_is_room(monkeypatch, room)
         log.append(f"{kernel.fn.__name__} on {here[-1].name}")
 
     monkeypatch.setattr(launches, "launch", launch)
-    monkeypatch.setattr(kernels, "made_for_hopper", lambda k, v, C: True)
+    monkeypatch.setattr(kernels, "made_for_hopper", lambda *call: True)
     monkeypatch.setattr(kernels, "side_stream", lambda device: side)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda: here[-1])
     monkeypatch.setattr(torch.cuda, "stream", on)
@@ -635,6 +668,7 @@ def one_sequence(T, C, HV=2, K=12, V=20, seed=0):
     data = hard_inputs(T=T, d_k=K, d_v=V, batch=(HV,), seed=seed)
     q, k, v, g, beta, S = (torch.from_numpy(x) for x in data)
     q, k = q[:1], k[:1]
+    beta[:, 3::8] *= 0.03  # less than `state_gradients.LEAST`
     generator = torch.Generator().manual_seed(seed)
     do = torch.randn(v.shape, generator=generator, dtype=torch.float64)
     dS = torch.randn(S.shape, generator=generator, dtype=torch.float64)
@@ -673,7 +707,7 @@ def for_kernels(inputs, chunks, T, C):
         rows = piece["T_inv"].shape[-1]
         given["T_inv"][:, piece["part"], :rows] = piece["T_inv"]
     for name, shape in {
-        "states": (len(chunks), HV, V, K), "dstates": (len(chunks), HV, V, K), "Z": (T, HV, V),
+        "states": (len(chunks), HV, V, K), "dstates": (len(chunks), HV, V, K), "dv": (T, HV, V),
         "dS_first": (HV, V, K), "dq": (T, 1, K), "dk": (T, 1, K), "dg": (T, HV), "dbeta": (T, HV),
     }.items():  # fmt: skip
         given[name] = torch.full(shape, math.nan)
@@ -696,6 +730,13 @@ def test_the_states_are_those_that_the_chunks_receive(T, C, v_first):
         assert_close(x["states"][j], piece["S"], GRADIENT_FLOAT32)
 
 
+def kept_for_later(dv, beta):
+    """dV = diag(beta) Z (eq-grad-query). Where beta is small, Z itself for `chunk_gradients`."""
+    small = beta < LEAST.value
+    assert small.any() and not small.all()
+    return torch.where(small, dv / beta, dv)
+
+
 @pytest.mark.parametrize("v_first", [True, False])
 @pytest.mark.parametrize("T, C, scale", [(40, 16, 1.0), (64, 32, 0.3), (20, 64, 1.0)])
 def test_the_gradients_of_the_states_and_the_transposed_solve(T, C, scale, v_first):
@@ -704,15 +745,14 @@ def test_the_gradients_of_the_states_and_the_transposed_solve(T, C, scale, v_fir
     HV, V, K = constants["HV"], constants["V"], constants["K"]
     last = x["dS"] if v_first else x["dS"].mT.contiguous()
     state_gradients_kernel[(HV * triton.cdiv(V, 16),)](
-        x["q"] / scale, x["k"], x["do"], x["beta"], x["c"], x["T_inv"], last, x["Z"],
+        x["q"] / scale, x["k"], x["do"], x["beta"], x["c"], x["T_inv"], last, x["dv"],
         x["dstates"], x["dS_first"], None, scale, T, T, S_v=K if v_first else 1,
         S_k=1 if v_first else V, HAS_DS=True, STAGES=1, **constants,
     )  # fmt: skip
     for j, piece in enumerate(chunks):
         assert_close(x["dstates"][j], piece["dS"], GRADIENT_FLOAT32)
-        # eq-grad-query: dV = diag(beta) Z
-        Z = piece["gradients"]["v"] / inputs["beta"][:, piece["part"], None]
-        assert_close(x["Z"][piece["part"]].movedim(1, 0), Z, GRADIENT_FLOAT32)
+        kept = kept_for_later(piece["gradients"]["v"], inputs["beta"][:, piece["part"], None])
+        assert_close(x["dv"][piece["part"]].movedim(1, 0), kept, GRADIENT_FLOAT32)
     assert_close(x["dS_first"], chunks[0]["gradients"]["S"], GRADIENT_FLOAT32)
 
 
@@ -721,13 +761,13 @@ def test_the_gradients_of_the_states_and_the_transposed_solve(T, C, scale, v_fir
 def test_the_gradients_of_one_chunk(T, C, scale, short):
     inputs, chunks = one_sequence(T, C)
     x, constants = for_kernels(inputs, chunks, T, C)
-    Z = torch.cat([piece["gradients"]["v"] for piece in chunks], dim=1) / inputs["beta"][..., None]
-    x["Z"].copy_(Z.movedim(0, 1))
+    dv = torch.cat([piece["gradients"]["v"] for piece in chunks], dim=1)
+    x["dv"].copy_(kept_for_later(dv, inputs["beta"][..., None]).movedim(0, 1))
     for j, piece in enumerate(chunks):
         x["states"][j], x["dstates"][j] = piece["S"], piece["dS"]
-    before = x["Z"].clone()
+    before = x["dv"].clone()
     chunk_gradients_kernel[1 if short else len(chunks), 1](
-        x["q"] / scale, x["k"], x["v"], x["beta"], x["c"], x["T_inv"], x["do"], x["Z"],
+        x["q"] / scale, x["k"], x["v"], x["beta"], x["c"], x["T_inv"], x["do"], x["dv"],
         x["states"], x["dstates"], x["dq"], x["dk"], x["dg"], x["dbeta"], None, scale, 1, T, T,
         HAS_G=True, SHORT=short, **constants,
     )  # fmt: skip
@@ -738,8 +778,8 @@ def test_the_gradients_of_one_chunk(T, C, scale, short):
         assert_close(x["dk"][part, 0], right["k"].sum(0), GRADIENT_FLOAT32)
         for name in ("g", "beta"):
             assert_close(x["d" + name][part].T, right[name], GRADIENT_FLOAT32)
-        assert_close(x["Z"][part].movedim(1, 0), right["v"], GRADIENT_FLOAT32)
+        assert_close(x["dv"][part].movedim(1, 0), right["v"], GRADIENT_FLOAT32)
     rest = slice(0, done[0]["part"].start)
-    assert torch.equal(x["Z"][rest], before[rest])
+    assert torch.equal(x["dv"][rest], before[rest])
     for name in ("dq", "dk", "dg", "dbeta"):
         assert x[name][rest].isnan().all()

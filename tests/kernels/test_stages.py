@@ -78,22 +78,25 @@ def test_identical_keys_do_not_break_the_inverse():
     assert_close(UT, wy.solve(A, torch.eye(C, dtype=torch.float64)), KERNEL_FLOAT32)
 
 
+@pytest.mark.parametrize("scaled", [True, False])
 @pytest.mark.parametrize("v_first", [True, False])
 @pytest.mark.parametrize("T, C, d_k, d_v", [(16, 16, 12, 7), (27, 32, 16, 33), (64, 64, 20, 16)])
-def test_the_scan_is_one_chunk_of_the_reference(T, C, d_k, d_v, v_first):
+def test_the_scan_is_one_chunk_of_the_reference(T, C, d_k, d_v, v_first, scaled):
     q, k, v, g, beta, S = one_chunk(T, d_k, d_v)
     expected_o, expected_S = chunk(S, q, k, v, g, beta)
     gamma, Gamma = decay(g)
     UT = torch.zeros(1, T, C)
-    UT[0, :, :T] = wy.solve(wy.interaction(k, beta, Gamma), torch.diag(beta))
+    right = torch.diag(beta if scaled else torch.ones_like(beta))
+    UT[0, :, :T] = wy.solve(wy.interaction(k, beta, Gamma), right)
     o = torch.full((T, d_v), math.nan)
     first = (S if v_first else S.mT).float().contiguous()
     last = torch.full_like(first, math.nan)
     chunk_scan_kernel[(triton.cdiv(d_v, 16),)](
-        *(x.float().contiguous() for x in (q, k, v)), torch.log2(gamma), UT, first, o, last, None,
+        *(x.float().contiguous() for x in (q, k, v, beta)), torch.log2(gamma), UT, first, o, last,
+        None,
         1.0, T, T, H=1, HV=1, K=d_k, V=d_v, S_v=d_k if v_first else 1, S_k=1 if v_first else d_v,
         C=C, BK=max(16, triton.next_power_of_2(d_k)), BV=16, HAS_S=True, PACKED=False,
-        PRECISION="tf32x3", STAGES=1,
+        SCALED=scaled, PRECISION="tf32x3", STAGES=1,
     )  # fmt: skip
     assert_close(o, expected_o, KERNEL_FLOAT32)
     assert_close(last if v_first else last.mT, expected_S, KERNEL_FLOAT32)

@@ -1,0 +1,68 @@
+"""A padded batch goes backwards in pieces of a few sequences: how few, and how it is cut.
+
+No sequence asks for another's gradients, so states and their gradients can be in memory for one
+piece at a time.
+"""
+
+from itertools import repeat
+
+import torch
+
+from .launch import cdiv
+
+LEAST_BYTES = 2**27  # of a piece's states and their gradients
+
+
+def piece_length(N, programs, size, room):
+    """Sequences a piece: the fewest that cost a batch no time.
+
+    A scan takes as long as its waves, each of `room` programs; all pieces together must need no
+    more waves than the N sequences at once. A piece has at least `LEAST_BYTES`, which on an H100
+    are the work of a third of a millisecond: four launches more are little beside it.
+
+    Parameters
+    ----------
+    programs : of a scan, a sequence
+    size : bytes of states and their gradients, a sequence
+    room : programs of a scan that run at a time
+    """
+
+    def waves(sequences):
+        return cdiv(sequences * programs, room)
+
+    for n in range(cdiv(LEAST_BYTES, max(size, 1)), N):
+        if N // n * waves(n) + waves(N % n) <= waves(N):
+            return n
+    return N
+
+
+def programs_at_once(device, hopper):
+    """Programs of the reverse scan that the device runs at a time, or None if it is no GPU.
+
+    The portable kernel takes half of a multiprocessor's registers, the one for Hopper more than
+    half of its shared memory.
+    """
+    if device.type != "cuda":
+        return None
+    return torch.cuda.get_device_properties(device).multi_processor_count * (1 if hopper else 2)
+
+
+def pieces(tensors, lengths):
+    """The tensors for so many sequences at a time; None stays None."""
+    if len(lengths) == 1:
+        return [tensors]
+    # not `split`, which takes three times as long on the host
+    cut = (repeat(None) if x is None else x.split_with_sizes(lengths) for x in tensors)
+    return zip(*cut, strict=False)
+
+
+def has_room(T_inv):
+    """May a tile reach beyond the last row? Not in a copy that hooks of autograd have made."""
+    rows = T_inv.untyped_storage().nbytes() // T_inv[0].nbytes
+    return rows - T_inv.storage_offset() // T_inv.shape[1] >= len(T_inv) + T_inv.shape[1]
+
+
+def by_sequence(c, T_inv, v):
+    """What the forward pass has kept, with an axis of sequences in front, to be cut along it."""
+    B, T, HV = v.shape[:3]
+    return c.view(HV, B, T).transpose(0, 1), T_inv.view(HV, B, T, -1).transpose(0, 1)
