@@ -46,7 +46,7 @@ for check in registry.CHECKS:
     assert lines.count("ran") > 100
     assert [line.split(".")[1] for line in lines if line != "ran"] == [
         "clamped_stretches_are_right_to_the_last_bit",
-        "whole_columns_in_one_thread",
+        "two_columns_of_one_block_in_one_thread",
         "padding_is_counted",
         "flops_over_bytes",
     ]

@@ -81,18 +81,19 @@ class TestEquationLines:
 class TestStages:
     pytestmark = pytest.mark.interpreter
 
-    def problem(self, T=50):
+    def problem(self, T=50, weaker=1):
         tokens = [torch.from_numpy(x) for x in hard_inputs(T, 20, 24)]
+        tokens[4] /= weaker
         _, _, dO, _, _, dS = (torch.from_numpy(x) for x in hard_inputs(T, 20, 24, seed=1))
         return *tokens, dO, dS
 
-    def run(self, C=32, runs=1):
-        q, k, v, g, beta, S, dO, dS = self.problem()
+    def run(self, C=32, runs=1, weaker=1):
+        q, k, v, g, beta, S, dO, dS = self.problem(weaker=weaker)
         c, T_inv = stages.inverses(k, g, beta, C)
         H = stages.chunk_states(S, k, v, beta, c, T_inv, C)
-        Z, dH, dS_first = stages.state_gradients(q, k, dO, beta, c, T_inv, dS, C)
+        dv, dH, dS_first = stages.state_gradients(q, k, dO, beta, c, T_inv, dS, C)
         for _ in range(runs):
-            found = stages.chunk_gradients(q, k, v, beta, c, T_inv, dO, Z, H, dH, C)
+            found = stages.chunk_gradients(q, k, v, beta, c, T_inv, dO, dv, H, dH, C)
         return (*found, dS_first), backward.gradients(q, k, v, g, beta, S, dO, dS, C)
 
     @pytest.mark.parametrize("C", [16, 32])
@@ -101,9 +102,11 @@ class TestStages:
             assert relative_error(found, right) < 1e-6
 
     def test_kernel_3_must_not_run_twice(self):
-        errors = [relative_error(x, y) for x, y in zip(*self.run(runs=2), strict=True)]
+        pairs = zip(*self.run(runs=2, weaker=64), strict=True)  # all strengths are small
+        errors = [relative_error(x, y) for x, y in pairs]
         assert all(error < 1e-6 for error in (errors[0], errors[5]))  # dq, dS
-        assert all(error > 0.1 for error in errors[1:5])
+        assert all(error > 1e-3 for error in errors[1:5])
+        assert min(errors[2], errors[4]) > 0.5  # dv, dbeta
 
     def test_crossings(self):
         J, a, b = (torch.from_numpy(x) for x in hard_inputs(16, 16, 16)[:3])
@@ -117,11 +120,8 @@ class TestModel:
     def test_the_bytes_are_those_of_the_launches(self, name):
         x = shape(name)
         launches = stages.launched(len(x.lengths), x.lengths[0], x.H_k, x.H_v, x.d_k)
-        for (kernel, _, sizes), moved in zip(
-            launches, ch16_model.kernel_bytes(x).values(), strict=True
-        ):
-            in_place = sizes["Z"] if kernel == "chunk_gradients_kernel" else 0
-            assert sum(sizes.values()) + in_place == moved
+        for (*_, sizes), moved in zip(launches, ch16_model.kernel_bytes(x).values(), strict=True):
+            assert sum(sizes.values()) == moved
 
     @pytest.mark.parametrize("name", SHAPES)
     def test_memory_is_what_the_launches_hand_on(self, name):

@@ -78,7 +78,7 @@ LINES = (  # file, the words by which the line is found, equation, what it does
      "A 16-bit copy of the state for the tensor cores; the float32 state stays as it is."),
     ("chunk_scan.py", "read = gamma * tl.dot(S_in", "delta",
      "All keys read the old state at once; S stands on the left, where registers may feed it."),
-    ("chunk_scan.py", "residual = (tl.trans(v)", "delta",
+    ("chunk_scan.py", "residual = tl.trans(v)", "delta",
      "Value less read: the correction each token would make if it were alone in the chunk."),
     ("chunk_scan.py", "delta = tl.dot(residual", "delta",
      "One product does the whole solve. The residual, just computed, is the left operand."),

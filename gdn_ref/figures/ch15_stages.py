@@ -102,9 +102,9 @@ def scan(S, q, k, v, c, UT, C, BV=16, dtype=torch.float32):
     q, k, v = (x.to(dtype).contiguous() for x in (q, k, v))
     o, last = torch.full_like(v, math.nan), torch.full((V, K), math.nan)
     chunk_scan_kernel[(triton.cdiv(V, BV),)](
-        q, k, v, c, UT.contiguous(), S.float().contiguous(), o, last, None,
+        q, k, v, torch.ones(T), c, UT.contiguous(), S.float().contiguous(), o, last, None,
         1.0, T, T, H=1, HV=1, K=K, V=V, S_v=K, S_k=1, C=C, BK=_tile(K), BV=BV,
-        HAS_S=True, PACKED=False, PRECISION="tf32x3", STAGES=1,
+        HAS_S=True, PACKED=False, SCALED=True, PRECISION="tf32x3", STAGES=1,
     )  # fmt: skip
     return o, last
 

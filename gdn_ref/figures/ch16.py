@@ -20,8 +20,8 @@ from .style import COLOUR, figure, live, styled
 FLOWS = {
     "0  inverses": ("k g β", "T c"),
     "1  chunk_states": ("k v β c T S", "H"),
-    "2  state_gradients": ("q k dO β c T dS′", "Z G dS"),
-    "3  chunk_gradients": ("q k v dO β c T Z H G", "dq dk dv dg dβ"),
+    "2  state_gradients": ("q k dO β c T dS′", "dv G dS"),
+    "3  chunk_gradients": ("q k v dO β c T dv H G", "dq dk dg dβ"),
 }
 ROLES = {"q": "query", "k": "key", "v": "value", "dO": "value", "T": "error", "Z": "error"}
 ROLES |= {"H": "state", "G": "state", "S": "state", "dS": "state", "dS′": "state", "c": "decay"}
@@ -57,12 +57,12 @@ def parts_of_bytes(d=128, group=2, C=64, b=2):
     """Kernel -> array -> bytes for a token and value head of a long sequence."""
     key, value, T, state = b * d / group, b * d, b * C, b * d * d / C
     return {
-        "floor": {"q, k": 4 * key, "v, dO, Z": 3 * value, "g, β, c": 16},
+        "floor": {"q, k": 4 * key, "v, dO, dV": 3 * value, "g, β, c": 16},
         "inverses": {"q, k": key, "T": T, "g, β, c": 12},
-        "chunk_states": {"q, k": key, "v, dO, Z": value, "T": T, "states": state, "g, β, c": 8},
-        "state_gradients": {"q, k": 2 * key, "v, dO, Z": 2 * value, "T": T, "states": state,
+        "chunk_states": {"q, k": key, "v, dO, dV": value, "T": T, "states": state, "g, β, c": 8},
+        "state_gradients": {"q, k": 2 * key, "v, dO, dV": 2 * value, "T": T, "states": state,
                             "g, β, c": 8},
-        "chunk_gradients": {"q, k": 4 * key, "v, dO, Z": 4 * value, "T": T, "states": 2 * state,
+        "chunk_gradients": {"q, k": 4 * key, "v, dO, dV": 3 * value, "T": T, "states": 2 * state,
                             "g, β, c": 16},
     }  # fmt: skip
 
@@ -71,7 +71,7 @@ def parts_of_bytes(d=128, group=2, C=64, b=2):
 def bytes_of_kernels(d=128, group=2):
     """Where the bytes of a token and value head go, kernel by kernel."""
     fig, ax = figure(6.4, 2.9)
-    paint = {"q, k": "key", "v, dO, Z": "value", "T": "error", "states": "state"}
+    paint = {"q, k": "key", "v, dO, dV": "value", "T": "error", "states": "state"}
     paint |= {"g, β, c": "decay"}
     parts = parts_of_bytes(d, group)
     for row, (_, arrays) in enumerate(parts.items()):

@@ -64,7 +64,9 @@ def at_peak(x, sequences, chunk=64):
     alive |= {f"gradients of {name}": size for name, size in vectors.items()}
     alive |= {"gradients of decays and strengths": 8 * x.tokens * x.H_v}
     alive |= {"gradients of first states": state}
-    return alive | {name: size * sequences // N for name, size in memory(x, chunk).items()}
+    parts = memory(x, chunk)
+    kept = {"inverses": parts.pop("inverses") + 2 * chunk**2, "decays": parts.pop("decays")}
+    return alive | kept | {name: size * sequences // N for name, size in parts.items()}
 
 
 def plan(x, keep=False, segment=None, chunk=64):

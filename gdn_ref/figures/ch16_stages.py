@@ -48,27 +48,30 @@ def chunk_states(S, k, v, beta, c, T_inv, C, BV=16):
 
 
 def state_gradients(q, k, do, beta, c, T_inv, dS_last, C, BV=16):
-    """`Z`, the gradient of the state that each chunk hands on, and that of the first state."""
+    """dv, the gradient of the state that each chunk hands on, and that of the first state.
+
+    Of a token with a small `beta` the first has Z, not dv: see `kernels.state_gradients.factor`.
+    """
     (T, K), V = k.shape, do.shape[1]
-    Z, dstates, dS_first = _nan(T, V), _nan(triton.cdiv(T, C), V, K), _nan(V, K)
+    dv, dstates, dS_first = _nan(T, V), _nan(triton.cdiv(T, C), V, K), _nan(V, K)
     state_gradients_kernel[(triton.cdiv(V, BV),)](
-        _float(q), _float(k), _float(do), _float(beta), c, T_inv, _float(dS_last), Z, dstates,
+        _float(q), _float(k), _float(do), _float(beta), c, T_inv, _float(dS_last), dv, dstates,
         dS_first, None, 1.0, T, T, 1, 1, K, V,
         S_v=K, S_k=1, C=C, BK=_tile(K), BV=BV, HAS_DS=True, STAGES=1, **EXACT,
     )  # fmt: skip
-    return Z, dstates, dS_first
+    return dv, dstates, dS_first
 
 
-def chunk_gradients(q, k, v, beta, c, T_inv, do, Z, states, dstates, C, BV=16):
-    """`dq, dk, dv, dg, dbeta`; afterwards `Z` holds dv, as in the package."""
+def chunk_gradients(q, k, v, beta, c, T_inv, do, dv, states, dstates, C, BV=16):
+    """`dq, dk, dv, dg, dbeta`; `dv` is finished in its place, as in the package."""
     (T, K), V = k.shape, v.shape[1]
     dq, dk, dg, dbeta = _nan(T, K), _nan(T, K), _nan(T), _nan(T)
     chunk_gradients_kernel[triton.cdiv(T, C), 1](
-        _float(q), _float(k), _float(v), _float(beta), c, T_inv, _float(do), Z, states, dstates,
+        _float(q), _float(k), _float(v), _float(beta), c, T_inv, _float(do), dv, states, dstates,
         dq, dk, dg, dbeta, None, 1.0, 1, T, T, 1, 1, K, V,
         C=C, BK=_tile(K), BV=BV, HAS_G=True, SHORT=False, **EXACT,
     )  # fmt: skip
-    return dq, dk, Z, dg, dbeta
+    return dq, dk, dv, dg, dbeta
 
 
 @triton.jit
@@ -160,11 +163,11 @@ def peak(B, T, H, HV, D, room=None):
         q, k, v, g, beta, S, do, dS = problem(B, T, H, HV, D, torch.bfloat16)
         tensors = (q, k, v, g, beta, None, None, S, None)
         options = {"scale": 1.0, "v_first": False, "norm": False, "sigmoid": False}
-        call = rule.Rule(tensors, torch.bfloat16, 64, **options, negative=False)
+        call = rule.Rule(tensors, torch.bfloat16, 64, True, **options, negative=False)
         with Alive() as alive:
-            results = call.forward(*tensors)  # alive while the backward pass is at work
-            call.backward(tensors, do, dS)
-            del results
+            o, S, *kept = call.forward(*tensors)  # alive while the backward pass is at work
+            call.backward(tensors, do, dS, kept)
+            del o, S, kept
     return alive.peak
 
 

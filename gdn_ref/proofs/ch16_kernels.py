@@ -43,7 +43,7 @@ def chunk_states(k, v, beta, c, T_inv, S, *, C):
 
 
 def state_gradients(q, k, dO, beta, c, T_inv, dS_last, *, C):
-    """Kernel 2: from the last chunk to the first, Z and what later chunks ask of the state."""
+    """Kernel 2: from the last chunk to the first, dV and what later chunks ask of the state."""
     group = len(dO) // len(k)
     q, k, dO, beta, c, T_inv = _cut(
         C, shared(q, group), shared(k, group), dO, beta[..., None], c, T_inv
@@ -57,28 +57,29 @@ def state_gradients(q, k, dO, beta, c, T_inv, dS_last, *, C):
         Z.append(T_inv[:, n].mT @ dE)
         dS = gamma[:, -1:] * dS + (gamma * dO[:, n]).mT @ q[:, n]
         dS = dS - (beta[:, n] * gamma * Z[-1]).mT @ k[:, n]
-    Z, asked = np.concatenate(Z[::-1], axis=1), np.stack(asked[::-1], axis=1)
-    return {"Z": Z, "dH": asked, "dS": dS}
+    dV = beta.reshape(len(beta), -1, 1) * np.concatenate(Z[::-1], axis=1)
+    return {"dV": dV, "dH": np.stack(asked[::-1], axis=1), "dS": dS}
 
 
-def chunk_gradients(q, k, v, beta, c, T_inv, dO, Z, H, dH, *, C):
-    """Kernel 3: chunks in parallel, all gradients of the inputs; value heads are added up."""
-    found = gradients_of_heads(q, k, v, beta, c, T_inv, dO, Z, H, dH, C=C)
+def chunk_gradients(q, k, v, beta, c, T_inv, dO, dV, H, dH, *, C):
+    """Kernel 3: chunks in parallel, all other gradients of the inputs; value heads are added up."""
+    found = gradients_of_heads(q, k, v, beta, c, T_inv, dO, dV, H, dH, C=C)
     return add_heads(found.pop("dq_heads"), found.pop("dk_heads"), C=C) | found
 
 
-def gradients_of_heads(q, k, v, beta, c, T_inv, dO, Z, H, dH, *, C):
+def gradients_of_heads(q, k, v, beta, c, T_inv, dO, dV, H, dH, *, C):
     """The same, a gradient of q and k for each value head."""
     group, shape = len(v) // len(k), beta.shape
-    q, k, v, beta, c, T_inv, dO, Z = _cut(
-        C, shared(q, group), shared(k, group), v, beta[..., None], c, T_inv, dO, Z
+    q, k, v, beta, c, T_inv, dO, dV = _cut(
+        C, shared(q, group), shared(k, group), v, beta[..., None], c, T_inv, dO, dV
     )
+    Z = dV / beta  # where beta is small, the package keeps Z instead of dV
     gamma, Gamma, to_end = decays(c)
     read = gamma * (k @ H.mT)
     R = v - read
     E = T_inv @ (beta * R)
     X, Y = Gamma * (dO @ E.mT), np.tril(Gamma * (Z @ E.mT), -1)
-    dV, dq_old = beta * Z, (gamma * dO) @ H
+    dq_old = (gamma * dO) @ H
     dk_old, dk_next = -(gamma * dV) @ H, (to_end * E) @ dH
     overlap, similar = k @ k.mT, q @ k.mT
     dbeta = (Z * R).sum(-1) - (Y * overlap).sum(-1)
@@ -89,8 +90,7 @@ def gradients_of_heads(q, k, v, beta, c, T_inv, dO, Z, H, dH, *, C):
     dq, dk = dq_old + X @ k, dk_old + dk_next + X.mT @ q + (N + N.mT) @ k
     tokens = shape[1]
     dq, dk = (x.reshape(-1, group, tokens, x.shape[-1]) for x in (dq, dk))
-    return {"dq_heads": dq, "dk_heads": dk, "dV": dV.reshape(*shape, -1),
-            "dbeta": dbeta.reshape(shape), "dg": dg.reshape(shape)}  # fmt: skip
+    return {"dq_heads": dq, "dk_heads": dk, "dbeta": dbeta.reshape(shape), "dg": dg.reshape(shape)}
 
 
 def add_heads(dq_heads, dk_heads, *, C):
