@@ -69,16 +69,53 @@ def test_packed_sequences(lengths):
     compare(**inputs, options={"cu_seqlens": cu_seqlens, "chunk_size": 16})
 
 
-def test_a_packed_sequence_does_not_see_its_neighbours():
-    inputs = arguments(B=1, T=40, N=2)
-    cu_seqlens = torch.tensor([0, 17, 40], dtype=torch.int32)
-    inputs = {name: x.float() for name, x in inputs.items()}
-    options = {"cu_seqlens": cu_seqlens, "chunk_size": 16, "backend": "triton"}
-    before, _ = chunk_gated_delta_rule(**inputs, **options)
-    inputs["v"] = inputs["v"].clone()
-    inputs["v"][:, :17] += 100.0
-    after, _ = chunk_gated_delta_rule(**inputs, **options)
-    assert torch.equal(before[:, 17:], after[:, 17:])
+@pytest.mark.parametrize("gradient", [False, True])
+def test_a_head_of_a_packed_sequence_does_not_see_its_neighbours(gradient):
+    """They are NaN, which no product with a zero hides."""
+    inputs = {name: x.float() for name, x in arguments(B=1, T=60, V=19, N=3).items()}
+    options = {"cu_seqlens": torch.tensor([0, 9, 44, 60], dtype=torch.int32), "chunk_size": 16}
+    options |= {"output_final_state": True, "backend": "triton"}
+
+    def own(name, x):
+        """The share of the second sequence and the second key head."""
+        return x[1, 2:] if name == "initial_state" else x[:, 9:44, x.shape[2] // 2 :]
+
+    found = []
+    for fill in (torch.clone, lambda x: torch.full_like(x, math.nan)):
+        given = {name: fill(x) for name, x in inputs.items()}
+        for name, x in given.items():
+            own(name, x).copy_(own(name, inputs[name]))
+            x.requires_grad_(gradient)
+        o, S = chunk_gated_delta_rule(**given, **options)
+        found.append((o[:, 9:44, 2:], S[1, 2:]))
+    for before, after in zip(*found, strict=True):
+        assert torch.equal(before, after)
+
+
+@pytest.mark.parametrize("rule", [chunk_gated_delta_rule, fused_recurrent_gated_delta_rule])
+def test_offsets_are_read_again_when_they_change(rule):
+    inputs = {name: x.float() for name, x in arguments(B=1, T=9, N=2).items()}
+    cu_seqlens = torch.tensor([0, 4, 9])
+    rule(**inputs, cu_seqlens=cu_seqlens, backend="triton")
+    cu_seqlens[2] = 3
+    with pytest.raises(ValueError, match="^cu_seqlens: expected to end at T = 9, got 3$"):
+        rule(**inputs, cu_seqlens=cu_seqlens, backend="triton")
+
+
+def test_the_precision_is_looked_up_again_when_it_changes(monkeypatch):
+    found, inputs = [], {name: x.float() for name, x in arguments(T=3).items()}
+
+    def launch(kernel, grid, tensors, constants, *rest, **options):
+        found.append((kernel.fn.__name__, constants["PRECISION"]))
+
+    monkeypatch.setattr("gdn_ref.kernels.launch.launch", launch)
+    try:
+        for precision in ("highest", "high"):
+            torch.set_float32_matmul_precision(precision)
+            chunk_gated_delta_rule(**inputs, backend="triton")
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert [x for name, x in found if name == "chunk_scan_kernel"] == ["tf32x3", "tf32"]
 
 
 @pytest.mark.parametrize("state_v_first", [False, True])
@@ -97,10 +134,19 @@ def test_no_decay_is_the_delta_rule():
 
 def test_resets_and_strong_decays():
     inputs = arguments(T=70)
+    inputs["initial_state"] *= 1e35  # forgotten at once
     inputs["g"][:, [0, 5, 6, 40]] = -math.inf
     inputs["g"][:, 20:30] = -20.0
     inputs["g"][:, 50:] = -2.0  # ratios of cumulative decays would be 0/0 here
     compare(**inputs, options={"chunk_size": 64})
+
+
+@pytest.mark.parametrize("chunk_size", [32, 64])
+def test_strong_decays_leave_the_weak_ones_exact(chunk_size):
+    # c falls to thousands here; differences of float32 sums would lose the small stretches
+    inputs = arguments(T=64)
+    inputs["g"].unflatten(1, (2, 32))[:, :, 4:20] = -110.0
+    compare(**inputs, options={"chunk_size": chunk_size})
 
 
 def test_everything_inside():

@@ -123,6 +123,24 @@ def test_an_unprepared_launch_goes_directly_too(gpu):
     ((_, arguments),) = kernel.started
     assert arguments[:3] == (6, 1, 1)
     assert arguments[-4:] == (x.data_ptr(), None, 4, 64)
+    kernel.ways()
+    for C, kinds, warps in ((64, "kind", 4), (32, "kind", 4), (64, "other", 4), (64, "kind", 8)):
+        launches.launch(kernel, (6,), (x, None, 4), {"C": C}, kinds, num_warps=warps)
+        assert kernel.ways() == ["compiled"]
+
+
+def test_what_is_compiled_for():
+    x, n = torch.zeros(8), 1000
+    calls = [(n, x, None), (2**31, x, None), (n, x, x), (n, x.half(), None), (n, x[1:], None)]
+    calls.append((n, x.to("meta"), None))
+    assert len({launches.kinds(*call) for call in calls}) == len(calls)
+    assert launches.kinds(n, x, None) == launches.kinds(2 * n, x[4:], None)
+
+
+def test_aligned_is_to_16_bytes():
+    memory = torch.zeros(8)
+    assert launches.aligned(memory, memory[4:])
+    assert not launches.aligned(memory, memory[2:])
 
 
 def test_each_alignment_is_compiled_for(gpu):
