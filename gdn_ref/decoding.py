@@ -181,10 +181,9 @@ def check_pool(pool, q, v, state_v_first):
     validation.check_tensor("pool", pool, axes, sizes, q.device)
     if pool.is_contiguous():
         return
-    slots, *inner = pool.shape
-    strides = pool.stride()
+    inner, strides = pool.shape[1:], pool.stride()
     in_one_piece = (prod(inner[1:]), inner[2], 1)
-    if strides[1:] != in_one_piece or (slots > 1 and strides[0] < prod(inner)):
+    if strides[1:] != in_one_piece or strides[0] < prod(inner):
         raise ValueError(
             f"pool: expected slots apart, each in one piece, strides [>= {prod(inner)}, "
             f"{', '.join(map(str, in_one_piece))}], got {list(strides)}"

@@ -66,7 +66,7 @@ def by_rule(q, k, v, g, beta, pool, slot_idx, cu_seqlens=None, scale=None):
 
 def bits(x):
     """The bytes of a tensor, so that NaN equals NaN."""
-    return x.contiguous().view(torch.uint8)
+    return x.detach().contiguous().view(torch.uint8)
 
 
 def check(x, options=(), tolerance=FORMS, expected=None):
@@ -135,6 +135,11 @@ REFUSED = {  # what is wrong: the arguments that differ, the error, its message
         ValueError,
         "^slot_idx: expected int32 or int64, got torch.float32$",
     ),
+    "slots elsewhere": (
+        {"slot_idx": vector(5, 0, 3, 6).to("meta")},
+        ValueError,
+        "^slot_idx: expected device cpu like pool, got meta$",
+    ),
     "slots as a list": (
         {"slot_idx": [5, 0, 3, 6]},
         TypeError,
@@ -172,6 +177,11 @@ REFUSED = {  # what is wrong: the arguments that differ, the error, its message
         ValueError,
         r"^pool: expected slots apart, .* got \[0, 84, 7, 1\]$",
     ),
+    "slots that overlap": (
+        {"pool": torch.zeros(840).as_strided((7, 4, 12, 7), (84, 84, 7, 1))},
+        ValueError,
+        r"^pool: expected slots apart, .* got \[84, 84, 7, 1\]$",
+    ),
     "a query's shape": (
         {"q": torch.zeros(4, 1, 2, 11)},
         ValueError,
@@ -206,6 +216,20 @@ REFUSED = {  # what is wrong: the arguments that differ, the error, its message
     "another backend": ({"backend": "cuda"}, ValueError, "^backend: expected one of"),
     "a gradient": (
         {"v": torch.zeros(4, 1, 4, 7, requires_grad=True)},
+        ValueError,
+        "^decode: expected no gradient to be asked for",
+    ),
+    "a gradient of the pool": (
+        {"pool": torch.zeros(7, 4, 12, 7, requires_grad=True)},
+        ValueError,
+        "^decode: expected no gradient to be asked for",
+    ),
+    "a gradient of the gate": (
+        {
+            "use_gate_in_kernel": True,
+            "A_log": torch.zeros(4),
+            "dt_bias": torch.zeros(4, requires_grad=True),
+        },
         ValueError,
         "^decode: expected no gradient to be asked for",
     ),
@@ -312,7 +336,8 @@ def test_a_sequence_without_tokens_keeps_its_slot_to_the_bit():
 @pytest.mark.parametrize("shape", [(0, 1), (4, 0)])
 def test_nothing_to_do(shape):
     x = {name: a[: shape[0], : shape[1]] for name, a in arguments().items() if name in "qkvgbeta"}
-    x |= {"pool": arguments()["pool"], "slot_idx": vector(*SLOTS[: shape[0]])}
+    odd = torch.tensor(0x7FC1, dtype=torch.int16).view(torch.bfloat16)  # a NaN
+    x |= {"pool": odd.expand(7, 4, 12, 7).clone(), "slot_idx": vector(*SLOTS[: shape[0]])}
     kept = x["pool"].clone()
     assert decode(**x).shape == (*shape, 4, 7)
     assert torch.equal(bits(x["pool"]), bits(kept))

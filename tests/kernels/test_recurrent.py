@@ -184,6 +184,13 @@ def test_any_strides():
     A_log = torch.linspace(-1, 1, 8)[::2]
     x["slot_idx"] = torch.tensor(SLOTS).repeat_interleave(2)[::2]
     compare(x, use_gate_in_kernel=True, A_log=A_log, dt_bias=torch.zeros(1).expand(4))
+    x = arguments()
+    x["cu_seqlens"] = x["cu_seqlens"].repeat_interleave(2)[::2]
+    compare(x)
+    compare_recurrent(x, initial_state=x["pool"][SLOTS].mT.contiguous().mT)
+    for step, found in ((2**31 - 1, 2**31 - 1), (2**31, None)):  # the kernel counts in 32 bits
+        apart = torch.empty(2**32, device="meta").as_strided((1, 2, 1), (0, step, 1))
+        assert stride_of_tokens(apart) == found
 
 
 @interpreter
@@ -266,6 +273,11 @@ def test_what_triton_cannot_run_is_refused():
         decode(**x | {"pool": x["pool"].bfloat16()}, backend="triton")
     with pytest.raises(ValueError, match="expected K <= 256, got K = 300"):
         decode(**arguments(K=300), backend="triton")
+    for name in ("q", "k", "v"):  # whatever the dtypes of the others come to
+        with pytest.raises(ValueError, match="expected float16 or float32 in the interpreter"):
+            decode(**x | {name: x[name].bfloat16()}, backend="triton")
+    with pytest.raises(ValueError, match="^allow_neg_eigval: expected use_beta_sigmoid_in_kernel"):
+        decode(**x, allow_neg_eigval=True, backend="triton")
 
 
 @interpreter
@@ -299,6 +311,7 @@ def compare_recurrent(x, v_first=False, **options):
     }
     found = fused_recurrent_gated_delta_rule(**given, backend="triton")
     right = fused_recurrent_gated_delta_rule(**exact, backend="reference")
+    assert found[0].dtype == given["v"].dtype and found[1].dtype == torch.float32
     for a, b in zip(found, right, strict=True):
         assert a.is_contiguous()
         assert_close(a.double().cpu(), b.cpu(), TOLERANCE[a.dtype])
@@ -499,6 +512,14 @@ def test_two_runs_agree_to_the_bit_and_auto_is_triton():
         results.append((decode(**x, backend=backend), x["pool"].nan_to_num()))
     for o, pool in results[1:]:
         assert torch.equal(o, results[0][0]) and torch.equal(pool, results[0][1])
+
+
+@pytest.mark.gpu
+def test_auto_is_the_reference_for_a_pool_of_float64():
+    x = arguments(kept_in=torch.float64, device="cuda")
+    right = x | {"pool": x["pool"].clone()}
+    assert torch.equal(decode(**x), decode(**right, backend="reference"))
+    assert torch.equal(x["pool"][SLOTS], right["pool"][SLOTS])
 
 
 @pytest.mark.gpu
