@@ -107,7 +107,7 @@ class Activations:
 def tile_rule(K, group):
     """Rows of a program, and blocks that hold a row and the numbers beside its rows."""
     BK = 1 << (K - 1).bit_length()
-    ROWS = max(1, TILE // BK)
+    ROWS = TILE // BK
     return {"BK": BK, "ROWS": ROWS, "NUMBERS": 1 << (ROWS * group - 1).bit_length()}
 
 

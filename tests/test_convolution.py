@@ -53,6 +53,7 @@ def test_padded_is_the_loop(T, W, activation):
     found = causal_conv1d(**x, output_final_state=True, activation=activation)
     for a, b in zip(found, oracle(**x, activation=activation), strict=True):
         assert_close(a, b, FORMS)
+        assert a.is_contiguous()
 
 
 @WIDTHS
@@ -159,13 +160,13 @@ def test_update_without_slots_takes_the_first_ones():
     assert pool[2:].isnan().all()
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
 def test_dtypes_of_pool_and_tokens_may_differ(dtype):
     x = inputs(B=2, T=2, dtype=torch.float32)
-    pool = x.pop("initial_state").to(dtype)
+    pool = x.pop("initial_state").to(dtype) / 3
     kept = pool.clone()
     y, _ = oracle(**{name: t.double() for name, t in x.items()}, initial_state=kept.double())
-    found = causal_conv1d_update(pool=pool, **x)
+    found = causal_conv1d_update(pool=pool, **x, slot_idx=torch.tensor([0, 1]))
     assert found.dtype == torch.float32 and pool.dtype == dtype
     assert_close(found, y, 1e-6)
     assert torch.equal(pool, torch.cat([kept[..., 2:], x["x"].mT.to(dtype)], dim=-1))
@@ -253,6 +254,8 @@ BAD_UPDATE = BAD | {
         "pool: expected a slot for each of 2",
     ),
     "gradient": ({"weight": torch.ones(5, 4).requires_grad_()}, ValueError, "weight: .*no grad"),
+    "bias's": ({"bias": torch.ones(5).requires_grad_()}, ValueError, "bias: .*no grad"),
+    "pool's": ({"pool": torch.ones(6, 5, 3).requires_grad_()}, ValueError, "pool: .*no grad"),
 }
 
 
@@ -272,7 +275,9 @@ def test_update_refuses_and_leaves_the_pool_alone(change, error, message):
     with pytest.raises(error, match=message):
         causal_conv1d_update(**changed)
     assert not good["pool"].any()
-    causal_conv1d_update(**good)
+    good["weight"].requires_grad_()
+    with torch.no_grad():
+        causal_conv1d_update(**good)
 
 
 def test_triton_refuses_what_it_cannot_run():

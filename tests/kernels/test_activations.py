@@ -58,6 +58,7 @@ def compare(x, dtype=torch.float32, norm=True, sigmoid=True, negative=False):
             assert dx is None, name
         else:
             assert_close(dx.double().cpu(), leaf.grad.cpu(), 2 * TOLERANCE[t.dtype])
+            assert dx.dtype == (t.dtype if name in "qk" else torch.float32)
     return found, gradients
 
 
@@ -101,6 +102,19 @@ def test_what_is_ready_stays(norm, sigmoid, gate):
     for i, ready in enumerate((not norm, not norm, not gate.startswith("raw"), not sigmoid)):
         if ready:
             assert found[i] is x[i], NAMES[i]
+
+
+def test_calls_that_differ_are_compiled_apart(monkeypatch):
+    """By what goes in, what comes out, and what is left out; None lies at an aligned address."""
+    known = []
+    monkeypatch.setattr("gdn_ref.kernels.launch.launch", lambda *call, **_: known.append(call[4]))
+    single, half = raw(T=5), raw(T=5, dtype=torch.float16)
+    calls = [(x, dtype) for x in (single, half) for dtype in (torch.float32, torch.float16)]
+    calls = [(x, dtype, True, True) for x, dtype in calls]
+    calls += [(single, torch.float32, False, True), (single, torch.float32, True, False)]
+    for x, *options in calls:
+        Activations(*x, *options, False).forward(*x)
+    assert len(set(known)) == len(known) == 6
 
 
 def test_vectors_cut_from_one_row_are_taken_as_they_lie():

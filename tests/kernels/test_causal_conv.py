@@ -92,12 +92,56 @@ def test_update_moves_inputs_and_keeps_every_bit(device, dtype, tolerance):
     assert torch.equal(pool[3], x[-3:].mT)
 
 
+def apart(tensors):
+    """The same numbers, not side by side in memory."""
+    return {
+        name: x.mT.contiguous().mT if x.ndim > 1 else x.repeat_interleave(2)[::2]
+        for name, x in tensors.items()
+    }
+
+
 @SOMEWHERE
-def test_inputs_that_are_not_contiguous(device, dtype, tolerance):
-    given, exact = inputs(device, dtype)
-    given = {name: x.mT.contiguous().mT if x.ndim > 1 else x for name, x in given.items()}
-    found = causal_conv1d(**given, output_final_state=True, backend="triton")
+@pytest.mark.parametrize("lengths", [None, [7, 0, 20]])
+def test_inputs_that_are_not_contiguous(device, dtype, tolerance, lengths):
+    given, exact = inputs(device, dtype, lengths)
+    found = causal_conv1d(**apart(given), output_final_state=True, backend="triton")
     close(found, causal_conv1d(**exact, output_final_state=True, backend="reference"), tolerance)
+
+
+@SOMEWHERE
+def test_update_with_inputs_that_are_not_contiguous(device, dtype, tolerance):
+    given, _ = inputs(device, dtype, [2, 0, 1])
+    given["slot_idx"] = torch.tensor([2, 0, 1], device=device)
+    pool = given.pop("initial_state")
+    expected, kept = pool.clone(), pool.clone()
+    y = causal_conv1d_update(pool=expected, **given, backend="triton")
+    assert torch.equal(causal_conv1d_update(pool=kept, **apart(given), backend="triton"), y)
+    assert torch.equal(kept, expected)
+
+
+@SOMEWHERE
+def test_gradients_that_are_not_contiguous(device, dtype, tolerance):
+    given, _ = inputs(device, dtype, [7, 0, 20])
+    found = []
+    for change in (dict, apart):
+        leaves = {
+            name: x.requires_grad_(x.is_floating_point()) for name, x in change(given).items()
+        }
+        results = causal_conv1d(**leaves, output_final_state=True, backend="triton")
+        d = change({"y": results[0].detach().sin(), "S": results[1].detach().cos()})
+        leaves.pop("cu_seqlens")
+        found.append(torch.autograd.grad(results, leaves.values(), list(d.values())))
+    for a, b in zip(*found, strict=True):
+        assert torch.equal(a, b)
+
+
+@SOMEWHERE
+def test_a_second_derivative_is_refused_not_wrong(device, dtype, tolerance):
+    given, _ = inputs(device, dtype, T=3)
+    y, _ = causal_conv1d(given["x"].requires_grad_(), given["weight"], backend="triton")
+    (dx,) = torch.autograd.grad(y.square().sum(), given["x"], create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        dx.sum().backward()
 
 
 @EVERYWHERE
