@@ -215,6 +215,11 @@ BAD = {  # what is wrong: changes to good arguments, error, message
         "x: expected a dt",
     ),
     "channels differ": ({"weight": torch.ones(4, 4)}, ValueError, r"weight: .*\[5, 4\]"),
+    "no channel": (
+        {"x": torch.ones(2, 3, 0), "weight": torch.ones(0, 4)},
+        ValueError,
+        "weight: expected D >= 1 and W >= 1",
+    ),
     "no width": ({"weight": torch.ones(5, 0)}, ValueError, "weight: expected D >= 1 and W >= 1"),
     "bias": ({"bias": torch.ones(4)}, ValueError, r"bias: .*\[5\], got \[4\]"),
     "activation": ({"activation": "gelu"}, ValueError, "activation: expected 'silu' or None"),
