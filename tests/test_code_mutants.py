@@ -23,6 +23,8 @@ GROUPS = "tests/kernels/test_gradient_groups.py"
 DECODING = "tests/test_decoding.py"
 RECURRENT = "tests/kernels/test_recurrent.py"
 ACTIVATIONS = "tests/kernels/test_activations.py"
+CONV = "tests/kernels/test_causal_conv.py"
+LAYERS = "tests/test_layers.py"
 
 EDITS = [  # what it does, file, line as it stands, line as it becomes, the test that notices
     ("Gamma loses its diagonal", "gdn_ref/chunking.py",
@@ -77,6 +79,18 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
     ("kernel: writes do not decay to the chunk's end", "kernels/chunk_scan.py",
      "(to_end * delta)", "delta",
      STAGES, "test_the_scan_is_one_chunk_of_the_reference[16-16-12-7-True-True]"),
+    ("kernel: a short chunk reads its neighbour's write strengths", "kernels/chunk_scan.py",
+     "mask=token < left", "mask=token < C",
+     FORWARD, "test_a_head_of_a_packed_sequence_does_not_see_its_neighbours[True]"),
+    ("kernel: decays to the chunk's end are differences of rounded sums", "kernels/chunk_scan.py",
+     "tl.exp2((c_C - c).to(tl.float32))", "tl.exp2(c_C.to(tl.float32) - c.to(tl.float32))",
+     FORWARD, "test_strong_decays_leave_the_weak_ones_exact[32]"),
+    ("kernel: a reset leaves something of a large state", "kernels/ut_transform.py",
+     "RESET = tl.constexpr(-160.0)", "RESET = tl.constexpr(-120.0)",
+     FORWARD, "test_resets_and_strong_decays"),
+    ("offsets that have changed are not looked at", "gdn_ref/ops.py",
+     "    if cu_seqlens is not None:", "    if False:",
+     FORWARD, "test_offsets_are_read_again_when_they_change[chunk_gated_delta_rule]"),
     ("backward: offsets are read as if they lay side by side", "kernels/backward.py",
      "x.contiguous() for x in (g, cu_seqlens)", "x for x in (g, cu_seqlens)",
      BACKWARD, "test_any_length_and_chunk_size[33-64]"),
@@ -98,6 +112,12 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
     ("backward: a token that is missing sees those before it", "kernels/state_gradients.py",
      "(i <= r) & (r < left)", "i <= r",
      BACKWARD, "test_resets_and_strong_decays[16]"),
+    ("backward: at the border of small betas Z is left as it is", "kernels/state_gradients.py",
+     "return tl.where(beta >= LEAST, 1.0, beta)", "return tl.where(beta > LEAST, 1.0, beta)",
+     BACKWARD, "test_tokens_that_write_nothing"),
+    ("backward: a short chunk feels its neighbour's keys", "kernels/chunk_gradients.py",
+     "k = load_tile(k_ptr + head, H * K, left,", "k = load_tile(k_ptr + head, H * K, C,",
+     BACKWARD, "test_a_head_of_a_packed_sequence_does_not_feel_its_neighbours"),
     ("backward: X loses its diagonal", "kernels/chunk_gradients.py",
      "(i <= r) & (r < left)", "(i < r) & (r < left)",
      BACKWARD, "test_any_length_and_chunk_size[1-16]"),
@@ -161,6 +181,15 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
     ("kernel: a program's numbers begin where its rows do", "kernels/activations.py",
      "pid.to(tl.int64) * own + i", "pid.to(tl.int64) * ROWS + i",
      ACTIVATIONS, "test_any_head[2-6-256]"),
+    ("one compiled kernel for all dtypes that come out", "kernels/activations.py",
+     "what = (*types(rows, *tensors), dtype,", "what = (*types(rows, *tensors),",
+     ACTIVATIONS, "test_calls_that_differ_are_compiled_apart"),
+    ("a second derivative of the convolution is taken for zero", "gdn_ref/convolution.py",
+     "    @once_differentiable\n", "",
+     CONV, "test_a_second_derivative_is_refused_not_wrong[cpu-dtype0-1e-05]"),
+    ("packed sequences count as one when the form is chosen", "gdn_ref/layers.py",
+     "<= DECODING_TOKENS * N", "<= DECODING_TOKENS",
+     LAYERS, "test_few_tokens_a_sequence_go_one_by_one_after_a_cache"),
     ("a call is taken for another with other options", "gdn_ref/prepared.py",
      "key = (prepare, options, settings,", "key = (prepare, settings,",
      OPS, "test_optional_arguments"),
