@@ -17,7 +17,7 @@ COMPILED = [*((x.values[1:]) for x in INTERPRETED), (torch.bfloat16, KERNEL_BFLO
 COMPILED = [pytest.param("cuda", *x, marks=pytest.mark.gpu) for x in COMPILED]
 EVERYWHERE = pytest.mark.parametrize("device, dtype, tolerance", INTERPRETED + COMPILED)
 SOMEWHERE = pytest.mark.parametrize("device, dtype, tolerance", INTERPRETED[:1] + COMPILED[:1])
-LENGTHS = [None, [50], [0, 7, 0, 0, 33, 64, 0, 32, 2], [1] * 9]
+LENGTHS = [None, [15, 35], [0, 7, 0, 0, 33, 64, 0, 32, 2], [1] * 9]  # the 35 have a tile too many
 
 
 def inputs(device, dtype, lengths=None, T=70, D=131, W=4):
@@ -181,6 +181,20 @@ def test_auto_is_triton_on_the_device_and_repeats_to_the_bit():
     given, _ = inputs("cuda", torch.bfloat16, D=512)
     first, second = causal_conv1d(**given)[0], causal_conv1d(**given, backend="triton")[0]
     assert torch.equal(first, second)
+
+
+@pytest.mark.gpu
+def test_slots_beyond_two_to_the_31_numbers():
+    given, _ = inputs("cuda", torch.float16, [2], D=8192)
+    S = given.pop("initial_state")
+    slots = 2**31 // S[0].numel() + 2
+    pool = torch.zeros(slots, *S.shape[1:], dtype=S.dtype, device="cuda")
+    pool[-1] = S[0]
+    last = torch.tensor([slots - 1], dtype=torch.int32, device="cuda")
+    y = causal_conv1d_update(pool=pool, **given, slot_idx=last)
+    assert torch.equal(y, causal_conv1d_update(pool=S, **given))
+    assert torch.equal(pool[-1], S[0])
+    assert not pool[:-1].any()
 
 
 @pytest.mark.gpu

@@ -49,11 +49,12 @@ def test_packed_sequences_and_other_lengths():
     run = compiled()
     for T in (50, 70):
         inputs = arguments(N=1, T=T)
-        inputs["initial_state"] = inputs["initial_state"].expand(3, -1, -1, -1).contiguous()
+        inputs["initial_state"] = inputs["initial_state"].half().repeat(3, 1, 1, 1)
         inputs["cu_seqlens"] = torch.tensor([0, 17, 17, T])
         expected = chunk_gated_delta_rule(**inputs, output_final_state=True, backend="reference")
         for x, right in zip(run(inputs), expected, strict=True):
             assert_close(x, right, KERNEL_FLOAT32)
+            assert x.dtype == torch.float32
 
 
 @pytest.mark.parametrize("with_g, with_state", [(True, True), (False, True), (True, False)])
