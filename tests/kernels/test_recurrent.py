@@ -400,12 +400,13 @@ def test_fused_recurrent_asks_for_the_gradient_of_the_gate(monkeypatch):
     chosen, prepare = [], kernels.prepare
     monkeypatch.setattr(kernels, "prepare", lambda *x: chosen.append(x[3]) or prepare(*x))
     monkeypatch.setattr(prepared, "_remembered", {})
-    options = with_flag("gate", arguments())
+    options = with_flag("bias", arguments())
     given = recurrent_arguments(options.pop("x"), False) | options
     fused_recurrent_gated_delta_rule(**given, backend="triton")
-    given["A_log"].requires_grad_()
-    fused_recurrent_gated_delta_rule(**given, backend="triton")
-    assert chosen == [None, 64]
+    for name in ("A_log", "dt_bias"):
+        asking = given | {name: given[name].clone().requires_grad_()}
+        fused_recurrent_gated_delta_rule(**asking, backend="triton")
+    assert chosen == [None, 64, 64]
 
 
 # `torch.compile`
