@@ -170,11 +170,11 @@ def test_everything_inside():
 def test_no_tokens():
     inputs = arguments(T=1)
     empty = {name: x if name == "initial_state" else x[:, :0] for name, x in inputs.items()}
-    o, S = chunk_gated_delta_rule(
-        **{name: x.float() for name, x in empty.items()}, output_final_state=True, backend="triton"
-    )
+    empty = {name: x.float().contiguous() for name, x in empty.items()}
+    o, S = chunk_gated_delta_rule(**empty, output_final_state=True, backend="triton")
     assert o.shape == (2, 0, 4, 7)
     assert_close(S, inputs["initial_state"].float(), 0.0)
+    assert S.data_ptr() != empty["initial_state"].data_ptr()
 
 
 def test_non_contiguous_inputs_and_an_untouched_state():
