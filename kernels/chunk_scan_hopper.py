@@ -25,13 +25,14 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 from triton.language.extra.cuda import gdc_wait
 
-from .chunk_scan_wide import LINES, put, wide_state_warps
+from .chunk_scan_wide import put, put_short, wide_state_warps
 from .hopper import (
     BK,
     BV,
     COLUMNS,
     FROM_START,
     LINE,
+    LINES,
     LOG,
     OPERAND,
     ROWS,
@@ -43,6 +44,7 @@ from .hopper import (
     carry,
     load_state,
     load_warp,
+    load_weight,
     matmul,
     read_state,
     segment,
@@ -79,7 +81,7 @@ def score_warps(
         for p in gl.static_range(PARTS):
             q, k = q_tiles.index(s * PARTS + p), k_tiles.index(s * PARTS + p)
             scores = matmul(q, k.permute((1, 0)), scores, p > 0)
-        c_r = weights.index(WEIGHTS * s + LOG).load(ROWS)[:, None]
+        c_r = load_weight(weights, s, LOG, ROWS)[:, None]
         c_i = weight(weights, s, LOG)
         Gamma = gl.exp2(gl.where(r >= i, c_r - c_i, float("-inf")))
         scores = scale * Gamma * warpgroup_mma_wait(0, deps=[scores])
@@ -184,12 +186,7 @@ def state_warps(
     if left == 0:
         put(out, o, o_tile, out_row, value_column)
     else:
-        tma.store_wait(0)
-        o_tile.permute((1, 0)).store(out.to(o_tile.dtype))
-        r = gl.arange(0, C, gl.SliceLayout(1, LINES))[:, None]
-        v = value_column + gl.arange(0, BV, gl.SliceLayout(0, LINES))[None, :]
-        at = (token_0 + tokens - left + r).to(gl.int64) * o_stride + v
-        gl.store(o_ptr + at, o_tile.load(LINES), mask=r < left)
+        put_short(out, o_ptr, o_stride, o_tile, token_0, tokens, left, value_column)
     tma.store_wait(0)
 
 

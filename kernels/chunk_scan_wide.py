@@ -20,6 +20,7 @@ from .hopper import (
     BV,
     COLUMNS,
     FROM_START,
+    LINES,
     OPERAND,
     STRENGTH,
     TILE,
@@ -35,8 +36,6 @@ from .hopper import (
     weight,
 )
 
-LINES = gl.constexpr(gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0]))
-
 
 @gluon.jit
 def put(out, o, o_tile, row, column):
@@ -45,6 +44,17 @@ def put(out, o, o_tile, row, column):
     o_tile.permute((1, 0)).store(out.to(o_tile.dtype))
     fence_async_shared()
     tma.async_copy_shared_to_global(o, [row, column], o_tile)
+
+
+@gluon.jit
+def put_short(out, o_ptr, o_stride, o_tile, token_0, tokens, left, column):
+    """The same for the last `left` tokens: what comes after them in memory is not ours."""
+    tma.store_wait(0)
+    o_tile.permute((1, 0)).store(out.to(o_tile.dtype))
+    r = gl.arange(0, C, gl.SliceLayout(1, LINES))[:, None]
+    v = column + gl.arange(0, BV, gl.SliceLayout(0, LINES))[None, :]
+    at = (token_0 + tokens - left + r).to(gl.int64) * o_stride + v
+    gl.store(o_ptr + at, o_tile.load(LINES), mask=r < left)
 
 
 @gluon.jit
@@ -119,11 +129,6 @@ def wide_state_warps(
             S, tokens // C, left, scale, q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles,
             S_tiles, full, free, ready, used, SCALED, False,
         )  # fmt: skip
-        tma.store_wait(0)
-        o_tile.permute((1, 0)).store(out.to(o_tile.dtype))
-        r = gl.arange(0, C, gl.SliceLayout(1, LINES))[:, None]
-        v = value_column + gl.arange(0, BV, gl.SliceLayout(0, LINES))[None, :]
-        at = (token_0 + tokens - left + r).to(gl.int64) * o_stride + v
-        gl.store(o_ptr + at, o_tile.load(LINES), mask=r < left)
+        put_short(out, o_ptr, o_stride, o_tile, token_0, tokens, left, value_column)
     store_state(S, S_last_ptr, first_v, S_v, S_k, last, PARTS)
     tma.store_wait(0)

@@ -33,6 +33,8 @@ ROWS, COLUMNS = (gl.constexpr(gl.SliceLayout(1 - axis, TILE.value)) for axis in 
 WEIGHTS = gl.constexpr(5)
 LOG, FROM_START, TO_END, WHOLE, STRENGTH = (gl.constexpr(n) for n in range(5))
 LEAST = gl.constexpr(_LEAST.value)
+# the same tile for memory: a thread has eight numbers of a row, 16 bytes
+LINES = gl.constexpr(gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0]))
 LINE = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))
 
 
@@ -125,9 +127,15 @@ def weigh(weights, s, numbers):
 
 
 @gluon.jit
+def load_weight(weights, s, which: gl.constexpr, layout: gl.constexpr):
+    """One weight for each token of the chunk in place `s`."""
+    return weights.index(WEIGHTS * s + which).load(layout)
+
+
+@gluon.jit
 def weight(weights, s, which: gl.constexpr):
-    """One weight for each token of a chunk, as a row."""
-    return weights.index(WEIGHTS * s + which).load(COLUMNS)[None, :]
+    """The same as a row, for matrices whose columns are tokens."""
+    return load_weight(weights, s, which, COLUMNS)[None, :]
 
 
 @gluon.jit

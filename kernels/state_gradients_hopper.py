@@ -29,16 +29,22 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 
 from .hopper import (
     BV,
+    COLUMNS,
     FROM_START,
     LINE,
+    LINES,
     LOG,
+    OPERAND,
+    ROWS,
     STRENGTH,
+    TILE,
     TO_END,
     WEIGHTS,
     WHOLE,
     C,
     factor,
     load_numbers,
+    load_weight,
     matmul,
     segment,
     signals,
@@ -81,14 +87,13 @@ def helper_warps(
     STAGES: gl.constexpr = k_tiles.shape[0]
     K: gl.constexpr = k_tiles.shape[2]
     TURNS: gl.constexpr = scores_tiles.shape[0]
-    chunk: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, C, 16])
     rows: gl.constexpr = gl.BlockedLayout([1, 8], [32 * 8 // K, K // 8], [4, 1], [1, 0])
-    lines: gl.constexpr = gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
-    r = gl.arange(0, C, gl.SliceLayout(1, chunk))[:, None]
-    i = gl.arange(0, C, gl.SliceLayout(0, chunk))[None, :]
-    row = gl.arange(0, C, gl.SliceLayout(1, lines))
-    column = gl.arange(0, C, gl.SliceLayout(0, lines))[None, :]
-    zero = gl.zeros([C, C], gl.float32, chunk)
+    LINE_ROWS: gl.constexpr = gl.SliceLayout(1, LINES)
+    r = gl.arange(0, C, ROWS)[:, None]
+    i = gl.arange(0, C, COLUMNS)[None, :]
+    row = gl.arange(0, C, LINE_ROWS)
+    column = gl.arange(0, C, gl.SliceLayout(0, LINES))[None, :]
+    zero = gl.zeros([C, C], gl.float32, TILE)
     chunks = (tokens + C - 1) // C
     for j in range(chunks):
         s = j % STAGES
@@ -102,18 +107,18 @@ def helper_warps(
             ours = gl.arange(0, C, gl.SliceLayout(1, rows))[:, None] < left
             q_tiles.index(s).store(gl.where(ours, q_tiles.index(s).load(rows), 0.0))
             k_tiles.index(s).store(gl.where(ours, k_tiles.index(s).load(rows), 0.0))
-            do_short = gl.where(row[:, None] < left, do_tiles.index(s).load(lines), 0.0)
+            do_short = gl.where(row[:, None] < left, do_tiles.index(s).load(LINES), 0.0)
             do_tiles.index(s).store(do_short)
             fence_async_shared()
         scores = matmul(q_tiles.index(s), k_tiles.index(s).permute((1, 0)), zero, False)
-        c_r = weights.index(WEIGHTS * s + LOG).load(gl.SliceLayout(1, chunk))[:, None]
+        c_r = load_weight(weights, s, LOG, ROWS)[:, None]
         c_r = gl.where(r < left, c_r, float("-inf"))  # sees nothing
-        c_i = weights.index(WEIGHTS * s + LOG).load(gl.SliceLayout(0, chunk))[None, :]
-        gamma = scale * weights.index(WEIGHTS * s + FROM_START).load(gl.SliceLayout(1, lines))
-        T_inv = T_tiles.index(s).load(lines)
+        c_i = weight(weights, s, LOG)
+        gamma = scale * load_weight(weights, s, FROM_START, LINE_ROWS)
+        T_inv = T_tiles.index(s).load(LINES)
         T_inv = gl.where(column < gl.where(row < left, row, 0)[:, None], T_inv, 0.0)
         inverse_tiles.index(j % inverse_tiles.shape[0]).store(T_inv.to(dtype))
-        decayed = gamma[:, None] * do_tiles.index(s).load(lines).to(gl.float32)
+        decayed = gamma[:, None] * do_tiles.index(s).load(LINES).to(gl.float32)
         if TURNS == 1:  # as late as can be: the chain of the chunk before still reads
             mbarrier.wait(used.index(b), (j & 1) ^ 1)
         if j == chunks - 1:  # the low half, where the next dO would come
@@ -147,12 +152,10 @@ def chain_warps(
     STAGES: gl.constexpr = k_tiles.shape[0]
     TURNS: gl.constexpr = scores_tiles.shape[0]
     WIDE: gl.constexpr = k_tiles.shape[2] > 128
-    chunk: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, C, 16])
-    operand: gl.constexpr = gl.DotOperandLayout(0, chunk, 2)
     operand_dS: gl.constexpr = gl.DotOperandLayout(0, dS.type.layout, 2)
-    i = gl.arange(0, C, gl.SliceLayout(0, chunk))[None, :]
-    v = gl.arange(0, BV, gl.SliceLayout(1, chunk))[:, None]
-    zero = gl.zeros([BV, C], gl.float32, chunk)
+    i = gl.arange(0, C, COLUMNS)[None, :]
+    v = gl.arange(0, BV, ROWS)[:, None]
+    zero = gl.zeros([BV, C], gl.float32, TILE)
     chunks = (tokens + C - 1) // C
     for j in range(chunks):
         s = j % STAGES
@@ -166,18 +169,18 @@ def chain_warps(
 
         # eq-grad-solve
         k = k_tiles.index(s)
-        dS_operand = dS_tile if WIDE else gl.convert_layout(dS_in, operand)
+        dS_operand = dS_tile if WIDE else gl.convert_layout(dS_in, OPERAND)
         read = matmul(dS_operand, k.permute((1, 0)), zero, False)
         seen = matmul(do_tiles.index(s).permute((1, 0)), scores_tiles.index(b), zero, False)
         if not WIDE:
             leave(dS_in, dS_out, dS_row - j * dS_step, dS_tile)
         to_end = weight(weights, s, TO_END)
         reads = -weight(weights, s, FROM_START) * weight(weights, s, STRENGTH)
-        whole = weights.index(WEIGHTS * s + WHOLE).slice(0, 1)
+        whole = weights.index(WEIGHTS * s + WHOLE).slice(0, 1)  # one number, for every row
         dS = dS * whole.load(gl.SliceLayout(1, dS.type.layout))[:, None]
         read, seen = warpgroup_mma_wait(0, deps=[read, seen])
         dE = to_end * read + seen
-        dE_in = gl.convert_layout(dE.to(dtype), operand)
+        dE_in = gl.convert_layout(dE.to(dtype), OPERAND)
         Z = matmul(dE_in, inverse_tiles.index(j % inverse_tiles.shape[0]), dE, True)
         dS = matmul(decayed_tiles.index(b).permute((1, 0)), q_tiles.index(s), dS, True)
         Z = warpgroup_mma_wait(1, deps=[Z])
