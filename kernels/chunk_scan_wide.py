@@ -1,8 +1,13 @@
 """The chain of `chunk_scan_hopper` for 256 key dimensions: the same equations, fewer registers.
 
-S alone takes half of a thread's registers. So its operands come from shared memory, and the outputs
-of a chunk leave with it, not while the next one is on its way: then neither what the queries read
-nor delta is kept from chunk to chunk, and the products can run side by side.
+    delta = UT (V - diag(gamma) K S^T)                                    eq-gdn-chunk-delta
+    O     = diag(gamma) Q S^T + (Gamma . Q K^T) delta, scaled             eq-gdn-chunk-output
+    S'    = gamma_C S + delta^T diag(gamma_C / gamma_i) K                 eq-gdn-chunk-state
+
+S alone takes half of a thread's registers. So as an operand it comes from shared memory, where it
+is written for each chunk, and the outputs of a chunk leave with it, not while the next one is on
+its way: then neither what the queries read nor delta is kept from chunk to chunk, and the products
+can run side by side.
 
 Reference: `gdn_ref.gated_delta_rule.chunk`.
 """
@@ -39,7 +44,7 @@ from .hopper import (
 
 @gluon.jit
 def put(out, o, o_tile, row, column):
-    """Write a chunk's outputs, by the copy engine."""
+    """Write a whole chunk's outputs, by the copy engine."""
     tma.store_wait(0)
     o_tile.permute((1, 0)).store(out.to(o_tile.dtype))
     fence_async_shared()
@@ -48,7 +53,7 @@ def put(out, o, o_tile, row, column):
 
 @gluon.jit
 def put_short(out, o_ptr, o_stride, o_tile, token_0, tokens, left, column):
-    """The same for the last `left` tokens: what comes after them in memory is not ours."""
+    """The same for the last `left` tokens, by the threads: a tile would reach beyond them."""
     tma.store_wait(0)
     o_tile.permute((1, 0)).store(out.to(o_tile.dtype))
     r = gl.arange(0, C, gl.SliceLayout(1, LINES))[:, None]

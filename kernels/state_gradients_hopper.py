@@ -4,16 +4,30 @@
     Z  = T_inv^T dE = dE + (T_inv - I)^T dE                               eq-grad-solve
     dS = gamma_C dS' + (diag(gamma) dO)^T Q - (diag(beta gamma) Z)^T K    eq-grad-state
 
-The chain dS' -> dE -> Z -> dS decides the time; `chain_warps` do nothing else. `helper_warps`
-prepare beside them what does not wait for it: the scores, dO with its decay, T_inv - I in the
-dtype of the gradients, and zeros where a short chunk has no tokens. (T_inv itself would cost Z the
-rounding of all of dE.) One `load_warp` keeps the tiles of the next chunks coming. The first
-state's gradient leaves in float32: there dO with its decay comes in two halves. For 16-bit inputs,
-head dimensions of 64, 128 or 256, chunks of 64.
+A program has a sequence, a value head and 64 value dimensions, and walks from the last chunk to the
+first; everything but q and k is transposed, `[d_v, .]`. The chain dS' -> dE -> Z -> dS decides the
+time, and three groups of warps share the work around it:
+
+    load_warp     brings the tiles and weights of the next chunks
+    helper_warps  prepare what does not wait for the chain: the scores, dO with its decay, T_inv - I
+                  in the dtype of the gradients, and zeros where a short chunk has no tokens
+    chain_warps   carry dS in registers, and write dS' and dV
+
+Signals are those of `hopper`: `full` and `free` of a chunk's tiles, and likewise `ready` and `used`
+of what the helpers prepare, which has `TURNS` places.
+
+T_inv - I: with T_inv itself the product would round all of dE to 16 bits; so dE stays as it is, in
+float32, and only what is added to it has been rounded.
+
+Two halves of dO with its decay: the first state's gradient leaves in float32, but an operand has 16
+bits. What rounding has taken from the first chunk's operand is a second one, `low`, which comes in
+the place of a dO that does not come any more, and is added after the last step.
 
 With 256 key dimensions dS takes half of a thread's registers and a chunk's tiles a third of shared
 memory: dS is read where it waits to leave, the inverse stands in the place of T_inv, and what the
 helpers prepare has one place instead of two.
+
+For 16-bit inputs, head dimensions of 64, 128 or 256, chunks of 64.
 
 Reference: `gdn_ref.backward.chunk`.
 """
@@ -82,7 +96,7 @@ def helper_warps(
     tokens, scale, weights, q_tiles, k_tiles, do_tiles, T_tiles,
     scores_tiles, decayed_tiles, inverse_tiles, full, ready, used,
 ):  # fmt: skip
-    """For chunk after chunk: scores, decayed dO, T_inv - I; a short chunk's tiles filled up."""
+    """Chunk after chunk: scores, dO with its decay, T_inv - I; zeros in a short chunk's tiles."""
     dtype: gl.constexpr = k_tiles.dtype
     STAGES: gl.constexpr = k_tiles.shape[0]
     K: gl.constexpr = k_tiles.shape[2]
@@ -119,9 +133,9 @@ def helper_warps(
         T_inv = gl.where(column < gl.where(row < left, row, 0)[:, None], T_inv, 0.0)
         inverse_tiles.index(j % inverse_tiles.shape[0]).store(T_inv.to(dtype))
         decayed = gamma[:, None] * do_tiles.index(s).load(LINES).to(gl.float32)
-        if TURNS == 1:  # as late as can be: the chain of the chunk before still reads
+        if TURNS == 1:  # wait as late as can be: the chain still reads what is there
             mbarrier.wait(used.index(b), (j & 1) ^ 1)
-        if j == chunks - 1:  # the low half, where the next dO would come
+        if j == chunks - 1:  # where the next dO would come
             low = decayed - decayed.to(dtype).to(gl.float32)
             do_tiles.index(chunks % STAGES).store(low.to(dtype))
         decayed_tiles.index(b).store(decayed.to(dtype))
@@ -176,7 +190,7 @@ def chain_warps(
             leave(dS_in, dS_out, dS_row - j * dS_step, dS_tile)
         to_end = weight(weights, s, TO_END)
         reads = -weight(weights, s, FROM_START) * weight(weights, s, STRENGTH)
-        whole = weights.index(WEIGHTS * s + WHOLE).slice(0, 1)  # one number, for every row
+        whole = weights.index(WEIGHTS * s + WHOLE).slice(0, 1)  # the same for all tokens
         dS = dS * whole.load(gl.SliceLayout(1, dS.type.layout))[:, None]
         read, seen = warpgroup_mma_wait(0, deps=[read, seen])
         dE = to_end * read + seen
