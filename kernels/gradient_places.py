@@ -42,8 +42,9 @@ SCORES = gl.constexpr(18)  # X and N are there (1)
 SCORES_FREE = gl.constexpr(19)  # the query warps and the key warps have read them (2)
 ARRIVALS = gl.constexpr((1, 1, 4, 4, 1, 1, 2, 2, 4, 4, 1, 1, 4, 4, 2, 2, 3, 1, 1, 2))
 
-WIDE = gl.constexpr(8)  # tiles of [C, WIDTH]: two of q, k, S and dS' each
-SQUARES = gl.constexpr(10)  # tiles of [C, C]: two of v (or R, or E), dO, Z and T_inv each, X, N
+# How many tiles, in this order: of [C, WIDTH] twice q and k, twice S and dS'; of [C, C] twice v (or
+# R, then E), dO and Z, twice T_inv, X, N
+WIDE, SQUARES = gl.constexpr(8), gl.constexpr(10)
 # Vectors, a number for each token: the weights of two heads, then sums of rows, which are those of
 # Z . R, and the parts of what `gradient_pairs.crossings` calls a and b
 SUM_OF_Z_R, A_OF_STATE, B_OF_STATE, A_OF_QUERY, B_OF_KEY = (

@@ -38,10 +38,9 @@ PACKED = "16_bit_transform and 200 or neighbours or padded or segments_of or pac
 EDGES = "whole_and_short and 200 or grouped or packed_sequences or left_out or 256_d and 192"
 RUNS = [  # tool, kernels, selection: the slowest first
     *(("racecheck", way, f"{SMALL} and dtype0") for way in FILES),
-    ("racecheck", "forward", PACKED),
     ("racecheck", "backward", "hopper and dtype0 and 192 and (whole_and_short or 256_d)"),
+    *((tool, "forward", PACKED) for tool in ("racecheck", "memcheck", "synccheck")),
     *(("memcheck", way, f"configuration and dtype{n}") for way in FILES for n in range(4)),
-    *((tool, "forward", PACKED) for tool in ("memcheck", "synccheck")),
     *((tool, "backward", EDGES) for tool in ("memcheck", "synccheck")),
     *((tool, way, SMALL) for tool in ("initcheck", "synccheck") for way in FILES),
 ]
