@@ -91,8 +91,8 @@ def score_warps(
 ):  # fmt: skip
     """X and N, as early as can be, then dbeta and dg, for which the other groups have the sums.
 
-    X and Y, of which N = -rest(beta) Y, are summed over the slices. J is X . Q K^T + N . K K^T, what
-    goes from token i to a later token r.
+    X and Y, of which N = -rest(beta) Y, are summed over the slices. J is X . Q K^T + N . K K^T,
+    what goes from token i to a later token r.
     """
     dtype: gl.constexpr = wide.dtype
     zero = gl.zeros([C, C], gl.float32, TILE)
