@@ -1,8 +1,16 @@
 """The backward pass on the GPU: its launches, and the rule for their tiles.
 
-Kept from the forward pass are the inputs, and decays and inverses where both passes work in the
-same chunks; the chunks' states are computed again. No atomics: every number has one program that
+    0  c and T_inv             `ut_transform`, if the forward pass has not kept them
+    1  the states S            `chunk_states`, forwards from chunk to chunk
+    2  their gradients dS', Z  `state_gradients`, backwards from chunk to chunk
+    3  all other gradients     `chunk_gradients`, chunks in parallel
+
+each in a form for Hopper where `goes_to_hopper` says so. 1 and 2 do not wait for each other. Z goes
+to the place of dV, as `state_gradients.factor` says. No atomics: every number has one program that
 adds it up, always in one order.
+
+Work that is the same for calls that look alike is done once, in three steps: `prepare_backward`
+looks at the tensors, `prepare_pieces` cuts a batch, `prepare_piece` prepares the launches.
 
 Reference: `gdn_ref.backward.gradients`.
 """
@@ -21,7 +29,7 @@ from .forward import (
     made_for_hopper,
     on_device,
     prepare_transform,
-    state_layout,
+    prepare_walk,
     tile_rule,
 )
 from .launch import aligned, cdiv, prepare_launch
@@ -134,12 +142,11 @@ def prepare_piece(plan, scale, hopper, kept, v_first, has_dS, dS_v_first, precis
             find_rest.append(prepare_chunk_gradients(plan, scale, precision, short=True))
     else:
         at_once = keeps_R = False
-        sizes = (T, plan.head_stride)
-        forwards = (chunk_states_kernel, sizes, v_first, {"HAS_S": plan.has_S})
-        backwards = (state_gradients_kernel, (scale, *sizes), dS_v_first, {"HAS_DS": has_dS})
-        find_states, find_dstates = (
-            prepare_scan(plan, precision, *way) for way in (forwards, backwards)
-        )
+        sizes, flags = (T, plan.head_stride), {"PACKED": plan.packed}
+        walk = (chunk_states_kernel, sizes, v_first, {"HAS_S": plan.has_S, **flags})
+        find_states = prepare_walk(plan, precision, *walk)
+        walk = (state_gradients_kernel, (scale, *sizes), dS_v_first, {"HAS_DS": has_dS, **flags})
+        find_dstates = prepare_walk(plan, precision, *walk)
         find_rest = [prepare_chunk_gradients(plan, scale, precision, short=False)]
     size = (plan.slots, plan.HV, plan.V, plan.K)
 
@@ -172,18 +179,6 @@ def beside(device):
 
 
 side_stream = cache(torch.cuda.Stream)
-
-
-def prepare_scan(plan, precision, kernel, numbers, v_first, flag):
-    """A launch of one of the two scans; the state that it starts from lies as `v_first` says."""
-    tiles = plan.tiles
-    constants = {"H": plan.H, "HV": plan.HV, "K": plan.K, "V": plan.V}
-    constants |= state_layout(plan, v_first)
-    constants |= {"C": tiles["C"], "BK": tiles["BK"], "BV": tiles["BV"], **flag}
-    constants |= {"PACKED": plan.packed, "PRECISION": precision, "STAGES": tiles["stages"]}
-    grid = (plan.N * plan.HV * cdiv(plan.V, tiles["BV"]),)
-    warps = tiles["scan_warps"]
-    return prepare_launch(kernel, grid, numbers, constants, plan.types, num_warps=warps)
 
 
 def prepare_chunk_gradients(plan, scale, precision, short):

@@ -1,5 +1,12 @@
 """The forward pass on the GPU: two launches, and the rules that pick kernel and tiles.
 
+    1  c and UT, or T_inv if a backward pass may follow    `ut_transform`, chunks in parallel
+    2  outputs and last states                             `chunk_scan`, from chunk to chunk
+
+Heads of odd sizes may be padded first (`padding`), and on Hopper a long sequence is cut into
+segments (`on_hopper`). What follows from shapes, strides and dtypes alone is found out once, by the
+functions called `prepare_...`; what they return is called for every tensor that looks the same.
+
 Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 """
 
@@ -177,15 +184,20 @@ def prepare_transform(plan, scaled, hopper=False):
 
 def prepare_scan(plan, scale, v_first, scaled):
     """The scan over chunks, `run(q, k, v, beta, c, UT, S, o, S_last, cu_seqlens)`."""
+    flags = {"HAS_S": plan.has_S, "PACKED": plan.packed, "SCALED": scaled}
+    walk = (chunk_scan_kernel, (scale, plan.T, plan.total), v_first, flags)
+    return prepare_walk(plan, dot_precision(plan.dtype), *walk)
+
+
+def prepare_walk(plan, precision, kernel, numbers, v_first, flags):
+    """A launch that goes from chunk to chunk, from a state that lies as `v_first` says."""
     tiles = plan.tiles
     constants = {"H": plan.H, "HV": plan.HV, "K": plan.K, "V": plan.V}
     constants |= state_layout(plan, v_first)
-    constants |= {"C": tiles["C"], "BK": tiles["BK"], "BV": tiles["BV"], "HAS_S": plan.has_S}
-    constants |= {"PACKED": plan.packed, "SCALED": scaled}
-    constants |= {"PRECISION": dot_precision(plan.dtype), "STAGES": tiles["stages"]}
-    grid, numbers = (plan.N * plan.HV * cdiv(plan.V, tiles["BV"]),), (scale, plan.T, plan.total)
-    warps = tiles["scan_warps"]
-    return prepare_launch(chunk_scan_kernel, grid, numbers, constants, plan.types, num_warps=warps)
+    constants |= {"C": tiles["C"], "BK": tiles["BK"], "BV": tiles["BV"], **flags}
+    constants |= {"PRECISION": precision, "STAGES": tiles["stages"]}
+    grid, warps = (plan.N * plan.HV * cdiv(plan.V, tiles["BV"]),), tiles["scan_warps"]
+    return prepare_launch(kernel, grid, numbers, constants, plan.types, num_warps=warps)
 
 
 def state_layout(plan, v_first):

@@ -1,4 +1,4 @@
-"""A padded batch goes backwards in pieces of a few sequences: how few, and how it is cut.
+"""A padded batch goes backwards in pieces of a few sequences: how few, and where it is cut.
 
 No sequence asks for another's gradients, so states and their gradients can be in memory for one
 piece at a time.
