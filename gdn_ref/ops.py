@@ -175,7 +175,10 @@ def prepare(
     if torch.compiler.is_compiling():
         if chunk_size is None:
             return partial(compiled.recurrent, **options)
-        return partial(activated, compiled.forward, common, chunk_size, **options)
+        # a program that is exported may run without gradients
+        keep = gradient and not torch.compiler.is_exporting()
+        forward = compiled.forward_keep if keep else compiled.forward
+        return partial(activated, forward, common, chunk_size, **options)
     validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size or 64)
     from .kernels import rule
 
@@ -200,7 +203,7 @@ def activated(
     S = None if initial_state is None else initial_state.to(exact)
     S = S if S is None or v_first else S.mT
     vectors = (x.to(dtype) for x in (q, k, v))
-    o, S = forward(*vectors, g, beta, scale, S, cu_seqlens, chunk_size)
+    o, S, *_ = forward(*vectors, g, beta, scale, S, cu_seqlens, chunk_size)
     return o.to(v.dtype), (S if v_first else S.mT).contiguous()
 
 

@@ -27,13 +27,14 @@ from .forward import (
     Plan,
     dot_precision,
     made_for_hopper,
+    new_transform,
     on_device,
     prepare_transform,
     prepare_walk,
     tile_rule,
 )
 from .launch import aligned, cdiv, prepare_launch
-from .pieces import by_sequence, has_room, piece_length, pieces, programs_at_once
+from .pieces import by_sequence, piece_length, pieces, programs_at_once
 from .state_gradients import state_gradients_kernel
 
 
@@ -84,7 +85,7 @@ def prepare_backward(scale, chunk_size):
         # a sequence of such heads takes a multiple of 128 bytes: each piece is aligned as all are
         hopper = goes_to_hopper(k, v, cu_seqlens, chunk_size) and aligned(q, k, v, do)
         kept = c is not None and T_inv.shape[1] == gradient_chunk(k, v, chunk_size, hopper)
-        kept = kept and (k.shape[1] % T_inv.shape[1] == 0 or has_room(T_inv))
+        kept = kept and aligned(T_inv)  # as it is unless hooks of autograd have copied it
         c, T_inv = by_sequence(c, T_inv, v) if kept else (None, None)
         kind = (hopper, kept, v_first, dS_last is not None, dS_v_first, dot_precision(v.dtype))
         if kind not in ready:
@@ -207,8 +208,9 @@ def laid_out(S):
 
 def goes_to_hopper(k, v, cu_seqlens, chunk_size):
     """`made_for_hopper` for the backward pass; of 256 dimensions its kernels take whole chunks."""
-    whole = cu_seqlens is None and k.shape[1] % chunk_size == 0
-    return made_for_hopper(k, v, chunk_size, (64, 128, 256) if whole else (64, 128))
+    return made_for_hopper(k, v, chunk_size) and (
+        k.shape[3] <= 128 or (cu_seqlens is None and k.shape[1] % chunk_size == 0)
+    )
 
 
 def same_chunks(k, v, cu_seqlens, chunk_size):
@@ -216,6 +218,14 @@ def same_chunks(k, v, cu_seqlens, chunk_size):
     hopper = goes_to_hopper(k, v, cu_seqlens, chunk_size)
     chunk = tile_rule(k.shape[3], v.dtype, chunk_size)["C"]
     return chunk == gradient_chunk(k, v, chunk_size, hopper)
+
+
+def new_kept(k, v, cu_seqlens, chunk_size):
+    """Memory for what the forward pass keeps; none, if it keeps nothing."""
+    if not same_chunks(k, v, cu_seqlens, chunk_size):
+        return k.new_empty(0), k.new_empty(0, 0)
+    C = tile_rule(k.shape[3], v.dtype, chunk_size)["C"]
+    return new_transform(k, v.shape[2], C, room=True)
 
 
 def gradient_chunk(k, v, chunk_size, hopper):

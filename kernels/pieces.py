@@ -56,13 +56,12 @@ def pieces(tensors, lengths):
     return zip(*cut, strict=False)
 
 
-def has_room(T_inv):
-    """May a tile reach beyond the last row? Not in a copy that hooks of autograd have made."""
-    rows = T_inv.untyped_storage().nbytes() // T_inv[0].nbytes
-    return rows - T_inv.storage_offset() // T_inv.shape[1] >= len(T_inv) + T_inv.shape[1]
-
-
 def by_sequence(c, T_inv, v):
-    """What the forward pass has kept, with an axis of sequences in front, to be cut along it."""
+    """What the forward pass has kept, with an axis of sequences in front, to be cut along it.
+
+    Copies that hooks of autograd have made may lie otherwise in memory.
+    """
     B, T, HV = v.shape[:3]
-    return c.view(HV, B, T).transpose(0, 1), T_inv.view(HV, B, T, -1).transpose(0, 1)
+    C = T_inv.shape[1]
+    c, T_inv = c.contiguous(), T_inv.contiguous()[:-C]
+    return c.view(HV, B, T).transpose(0, 1), T_inv.view(HV, B, T, C).transpose(0, 1)
