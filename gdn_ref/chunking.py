@@ -46,7 +46,7 @@ def count_tokens(vectors, scalars):
     shapes = [tuple(getattr(x, "shape", ())) for x in (*vectors, *scalars)]
     found = [shape[-2:-1] for shape in shapes[: len(vectors)]]
     found += [shape[-1:] for shape in shapes[len(vectors) :]]
-    if () in found or len(set(found)) > 1:
+    if () in found or any(T != found[0] for T in found):
         raise ValueError(
             f"tokens: expected {len(vectors)} arrays [..., T, d] and {len(scalars)} arrays "
             f"[..., T] with the same T, got shapes {', '.join(map(str, shapes))}"
