@@ -74,7 +74,7 @@ def scan_chunks(chunk, S, vectors, scalars=(), chunk_size=64):
     Arguments as in `scan_tokens`. The last chunk holds what is left, so the length need not be
     a multiple of `chunk_size`.
     """
-    if chunk_size < 1:
+    if not hasattr(chunk_size, "__index__") or chunk_size < 1:
         raise ValueError(f"chunk_size: expected an integer of at least 1, got {chunk_size}")
     values = vectors[-1]
     T = count_tokens(vectors, scalars)
