@@ -4,7 +4,7 @@ A wrong Python type raises `TypeError`, a wrong value `ValueError`; both name th
 was expected and what came.
 """
 
-import math
+import sys
 from itertools import pairwise
 from numbers import Real
 
@@ -177,7 +177,7 @@ def check_scale(scale):
         return
     if not isinstance(scale, Real) or isinstance(scale, bool):
         raise TypeError(f"scale: expected a number or None, got {type(scale).__name__}")
-    if not -math.inf < scale < math.inf:  # `math.isfinite` takes no symbol of `torch.compile`
+    if not abs(scale) <= sys.float_info.max:  # `math.isfinite` takes no symbol of `torch.compile`
         raise ValueError(f"scale: expected a finite number, got {scale}")
 
 

@@ -299,7 +299,9 @@ def test_scale_is_a_number(op, scale):
 
 
 @BOTH
-@pytest.mark.parametrize("scale", [float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    "scale", [float("nan"), float("inf"), -(10**400)], ids=["nan", "inf", "big"]
+)
 def test_scale_is_finite(op, scale):
     message = f"^scale: expected a finite number, got {scale}$"
     refused(op, ValueError, message, good() | {"scale": scale})
