@@ -70,7 +70,7 @@ def gradients(q, k, v, g, beta, S=None, dO=None, dS=None, chunk_size=64):
     dq, dk, dv, dg, dbeta : as q, k, v, g, beta
     dS : the gradient of the state before the first token
     """
-    if chunk_size < 1:
+    if not hasattr(chunk_size, "__index__") or chunk_size < 1:
         raise ValueError(f"chunk_size: expected an integer of at least 1, got {chunk_size}")
     xp = array_namespace(q, k, v)
     S = zero_state(k, v) if S is None else S

@@ -46,7 +46,7 @@ def count_tokens(vectors, scalars):
     shapes = [tuple(getattr(x, "shape", ())) for x in (*vectors, *scalars)]
     found = [shape[-2:-1] for shape in shapes[: len(vectors)]]
     found += [shape[-1:] for shape in shapes[len(vectors) :]]
-    if () in found or len(set(found)) > 1:
+    if () in found or any(T != found[0] for T in found):
         raise ValueError(
             f"tokens: expected {len(vectors)} arrays [..., T, d] and {len(scalars)} arrays "
             f"[..., T] with the same T, got shapes {', '.join(map(str, shapes))}"
@@ -74,7 +74,7 @@ def scan_chunks(chunk, S, vectors, scalars=(), chunk_size=64):
     Arguments as in `scan_tokens`. The last chunk holds what is left, so the length need not be
     a multiple of `chunk_size`.
     """
-    if chunk_size < 1:
+    if not hasattr(chunk_size, "__index__") or chunk_size < 1:
         raise ValueError(f"chunk_size: expected an integer of at least 1, got {chunk_size}")
     values = vectors[-1]
     T = count_tokens(vectors, scalars)

@@ -67,7 +67,7 @@ class Rule:
         o, S, *kept = self.scan(*activated)
         return in_dtype(o, tensors[2].dtype), S, *kept
 
-    def backward(self, tensors, do, dS, kept=()):
+    def backward(self, do, dS, *tensors, kept=()):
         """Gradients of the tensors, None for those that have none."""
         q, k, v, g, beta, A_log, dt_bias, S, _ = tensors
         six = (q, k, g, beta, A_log, dt_bias)
@@ -102,16 +102,16 @@ class Differentiable(torch.autograd.Function):
         tensors, kept = saved[:9], saved[9:]
         do = torch.zeros_like(tensors[2]) if do is None else do
         if torch.is_grad_enabled():  # create_graph=True
-            return None, *Once.apply(rule, do, dS, *tensors)
-        return None, *rule.backward(tensors, do, dS, kept)
+            return None, *Once.apply(rule.backward, do, dS, *tensors)
+        return None, *rule.backward(do, dS, *tensors, kept=kept)
 
 
 class Once(torch.autograd.Function):
-    """The backward pass where a second derivative may follow: it must not be taken for zero."""
+    """A backward pass where a second derivative may follow: it must not be taken for zero."""
 
     @staticmethod
-    def forward(ctx, rule, do, dS, *tensors):
-        return rule.backward(tensors, do, dS)
+    def forward(ctx, backward, *tensors):
+        return backward(*tensors)
 
     @staticmethod
     def backward(ctx, *gradients):

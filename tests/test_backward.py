@@ -85,8 +85,9 @@ def test_numpy_and_no_tokens():
     *tokens, dS_0 = backward.gradients(*empty, arrays[5], arrays[6][:, :0], arrays[7])
     assert [x.shape for x in tokens] == [x.shape for x in empty]
     np.testing.assert_array_equal(dS_0, arrays[7])
-    with pytest.raises(ValueError, match="chunk_size"):
-        backward.gradients(*arrays[:5], chunk_size=0)
+    for size in (0, 2.5, None):
+        with pytest.raises(ValueError, match=f"^chunk_size: .* at least 1, got {size}$"):
+            backward.gradients(*arrays[:5], chunk_size=size)
 
 
 def wrong_by(name, tensors, dO, dS):

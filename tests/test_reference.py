@@ -142,8 +142,9 @@ def test_dtype_is_kept(rule, form, array):
 @each_rule
 def test_chunk_size_is_checked(rule, array):
     *inputs, S = hard_inputs(T=5)
-    with pytest.raises(ValueError, match="chunk_size: .* at least 1, got 0"):
-        run(rule, "chunkwise", array, inputs, S, chunk_size=0)
+    for size in (0, 2.5, None, "3"):
+        with pytest.raises(ValueError, match=f"^chunk_size: .* at least 1, got {size}$"):
+            run(rule, "chunkwise", array, inputs, S, chunk_size=size)
 
 
 @each_rule
