@@ -93,7 +93,7 @@ for name in sorted(set(gdn_ref.__all__) - set(dir(gdn_ref))):
         print(name)
 """
     rules = "delta_rule gated_delta_rule linear_attention scalar_decay"
-    assert python(code, tmp_path) == f"__version__ affine chunking {rules} wy\nTrue"
+    assert python(code, tmp_path) == f"__version__ affine backward chunking {rules} wy\nTrue"
 
 
 def test_the_example_of_the_package_runs(tmp_path):
