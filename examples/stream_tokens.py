@@ -54,7 +54,7 @@ def main():
     parser = arguments(__doc__.splitlines()[0])
     parser.add_argument("--prompt", default="The memory ", help="what the text begins with")
     parser.add_argument("--count", type=count, default=300, help="bytes to write")
-    parser.add_argument("--temperature", type=positive, default=0.7, help="above 0; small is greedy")
+    parser.add_argument("--temperature", type=positive, default=0.7, help="small is greedy")
     trained = TRAINED if TRAINED.exists() else None
     parser.add_argument("--weights", type=Path, default=trained, help="what training wrote")
     a = parser.parse_args()

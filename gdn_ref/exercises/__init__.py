@@ -3,7 +3,7 @@
 A checker takes the reader's answer and raises `Wrong("reason")` when it is not right; the reason
 helps and never gives the answer away. In a chapter:
 
-    check("01-state-bytes", state_bytes)
+    check("01-pieces", combine)
 """
 
 import importlib
