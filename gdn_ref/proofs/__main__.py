@@ -107,9 +107,9 @@ def main(argv=None):
     if args.labels and args.json:
         parser.error("argument --json: expected no labels with it, for it holds every check")
     if args.json:  # now, not after the checks
+        if args.json.is_dir():
+            parser.error(f"argument --json: expected a file, got the folder {args.json}")
         args.json.parent.mkdir(parents=True, exist_ok=True)
-    if args.json and args.json.is_dir():
-        parser.error(f"argument --json: expected a file, got the folder {args.json}")
 
     try:
         if args.labels:
