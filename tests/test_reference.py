@@ -167,6 +167,16 @@ def test_a_number_or_a_list_is_no_array_of_tokens():
             gated_delta_rule.chunkwise(*given, S=k)
 
 
+@each_rule
+@each_form
+@pytest.mark.parametrize("shape", [(3, 4), (1, 3), (4, 1), (3,), ()])
+def test_a_state_of_another_shape_is_refused(rule, form, array, shape):
+    """Transposed, it may fit by chance; with a row or a column for all, it would broadcast."""
+    inputs = hard_inputs(T=5, d_k=3, d_v=4)[:5]
+    with pytest.raises(ValueError, match=r"^S: expected .* d_k\] = \[\.\.\., 4, 3\], got"):
+        run(rule, form, array, inputs, np.ones(shape))
+
+
 @each_gated_rule
 def test_resets(rule, array):
     """`g = -inf` forgets: first and last token, chunk borders, and two in a row."""

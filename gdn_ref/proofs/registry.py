@@ -260,8 +260,8 @@ def prove(label, method=None):
         raise ValueError(f"label: {label} is a definition, which claims nothing to check")
     if not checks:
         near = get_close_matches(label, labels())
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise ValueError(f"label: no check is registered for {label!r}{hint}")
+        hint = f"did you mean {' or '.join(near)}?" if near else "the verification page lists all"
+        raise ValueError(f"label: no check is registered for {label!r}; {hint}")
     methods = {check.method for check in checks}
     if method is not None and method not in methods:
         raise ValueError(f"method: {label} has {', '.join(sorted(methods))}, got {method!r}")
