@@ -144,13 +144,13 @@ def share_that_is_lost(left=lambda n, d: 1 - sp.Rational(d, n)):
     return left_over(residual)
 
 
-c, x = sp.symbols("c x", positive=True)
+factor, x = sp.symbols("lambda x", positive=True)
 
 
 @verifies(
     "eq-best-scale",
     method="algebra",
-    covers="every crosstalk x > 0 and every factor c",
+    covers="every crosstalk x > 0 and every factor",
     mutants={
         "no factor": {"best": sp.Integer(1)},
         "1 / x": {"best": 1 / x},
@@ -159,8 +159,9 @@ c, x = sp.symbols("c x", positive=True)
     },
 )
 def scaled_read(best=1 / (1 + x), least=x / (1 + x)):
-    """The signal loses (1 - c)^2, the crosstalk keeps c^2 x: complete the square."""
-    return sp.simplify((1 - c) ** 2 + c**2 * x - least - (1 + x) * (c - best) ** 2)
+    """The signal loses (1 - f)^2, the crosstalk keeps f^2 x: complete the square."""
+    scaled = (1 - factor) ** 2 + factor**2 * x
+    return sp.simplify(scaled - least - (1 + x) * (factor - best) ** 2)
 
 
 def signed_units(d):
