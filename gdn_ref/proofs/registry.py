@@ -25,7 +25,7 @@ from pathlib import Path
 
 METHODS = {
     "algebra": "computer algebra, symbolic sizes",
-    "polynomial": "exact polynomial identity, every entry a symbol",
+    "polynomial": "exact identity, of polynomials or of counts",
     "modular": "exact arithmetic modulo 2^61 - 1 on random elements",
     "float64": "float64, relative Frobenius error at most 1e-12",
 }
