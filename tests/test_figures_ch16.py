@@ -166,6 +166,8 @@ class TestModel:
         assert sum(parts["floor"].values()) == pytest.approx(
             ch16_model.floor_bytes(x) / token_heads, rel=1e-3
         )
+        words = re.search(r'"Five stacked bars.*', CHAPTER.read_text())[0]
+        assert all(f"{sum(sizes.values()):,.0f}" in words for sizes in parts.values())
 
     def test_typed_numbers(self):
         x = shape(ch16_model.TRAINING)
