@@ -18,7 +18,7 @@ def piece_length(N, programs, size, room):
 
     A scan takes as long as its waves, each of `room` programs; all pieces together must need no
     more waves than the N sequences at once. A piece has at least `LEAST_BYTES`, which on an H100
-    are the work of a third of a millisecond: four launches more are little beside it.
+    are the work of a third of a millisecond: a few launches more are little beside it.
 
     Parameters
     ----------
