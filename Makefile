@@ -5,7 +5,7 @@ STAMP := .venv/installed
 BROWSER := .venv/browser
 
 .DEFAULT_GOAL := help
-.PHONY: help env book pdf proofs test lab serve zip links lint format test-gpu bench clean
+.PHONY: help env book pdf proofs test lab serve zip links lint format test-gpu bench sanitize clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ bench: env ## errors on every listed shape, and times beside the installed peers
 	$(BIN)/python kernels/bench/compare_backward.py --json _build/bench/training.json
 	$(BIN)/python kernels/bench/compare_decode.py --json _build/bench/decode.json
 	$(BIN)/python kernels/bench/layer_step.py --json _build/bench/layer_step.json
+
+sanitize: env ## the kernels' device tests under compute-sanitizer, on a CUDA device
+	$(BIN)/python kernels/bench/sanitize.py --json _build/bench/sanitizer.json
 
 clean: ## remove what was built; .venv stays
 	rm -rf _build build dist *.egg-info .pytest_cache .ruff_cache

@@ -5,6 +5,7 @@ The examples beside this file import it.
 
 import argparse
 import json
+import math
 from pathlib import Path
 
 import torch
@@ -81,4 +82,12 @@ def count(text):
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected at least 1, got {number}")
+    return number
+
+
+def positive(text):
+    """A finite number above 0 on the command line."""
+    number = float(text)
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a finite number above 0, got {text}")
     return number

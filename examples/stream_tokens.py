@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import torch
-from small_model import ROOT, LanguageModel, arguments, as_bytes, count, device
+from small_model import ROOT, LanguageModel, arguments, as_bytes, count, device, positive
 
 TRAINED = ROOT / "_build" / "examples" / "language_model.pt"
 
@@ -54,14 +54,12 @@ def main():
     parser = arguments(__doc__.splitlines()[0])
     parser.add_argument("--prompt", default="The memory ", help="what the text begins with")
     parser.add_argument("--count", type=count, default=300, help="bytes to write")
-    parser.add_argument("--temperature", type=float, default=0.7, help="above 0; small is greedy")
+    parser.add_argument("--temperature", type=positive, default=0.7, help="small is greedy")
     trained = TRAINED if TRAINED.exists() else None
     parser.add_argument("--weights", type=Path, default=trained, help="what training wrote")
     a = parser.parse_args()
     if not a.prompt:
         parser.error("argument --prompt: expected at least one character")
-    if not a.temperature > 0:
-        parser.error(f"argument --temperature: expected above 0, got {a.temperature}")
     if a.weights is not None and not a.weights.is_file():
         parser.error(f"argument --weights: no such file: {a.weights}")
     model, prompt = load(a.weights), as_bytes(a.prompt)

@@ -14,6 +14,7 @@ import logging
 from pathlib import Path
 
 import torch
+from small_model import count
 from transformers import AutoModelForCausalLM, AutoTokenizer, Qwen3NextConfig
 
 from gdn_ref.integrations.transformers import use_gdn_ref
@@ -45,7 +46,7 @@ def continued(model, prompt, new_tokens):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("path", nargs="?", help="folder of a model and its tokenizer")
-    parser.add_argument("--new-tokens", type=int, default=24, help="default: 24")
+    parser.add_argument("--new-tokens", type=count, default=24, help="default: 24")
     a = parser.parse_args()
     if a.path is not None and not Path(a.path).is_dir():
         parser.error(f"argument path: no such folder: {a.path}")

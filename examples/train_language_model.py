@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import torch
-from small_model import BYTES, ROOT, LanguageModel, arguments, book_text, count, device
+from small_model import BYTES, ROOT, LanguageModel, arguments, book_text, count, device, positive
 from tqdm import tqdm
 
 HELD_OUT = 0.05  # the last part of the text is for validation
@@ -88,7 +88,7 @@ def main():
     parser.add_argument("--size", type=count, default=128, help="width of the model")
     parser.add_argument("--length", type=count, default=256, help="bytes in a stretch of text")
     parser.add_argument("--batch", type=count, default=8, help="stretches in a batch")
-    parser.add_argument("--rate", type=float, default=4e-3, help="learning rate at its highest")
+    parser.add_argument("--rate", type=positive, default=4e-3, help="learning rate at its highest")
     default = ROOT / "_build" / "examples"
     parser.add_argument("--out", type=Path, default=default, help="folder for curve and weights")
     a = parser.parse_args()

@@ -10,8 +10,8 @@
 For a model, with PyTorch: `chunk_gated_delta_rule` for whole sequences,
 `fused_recurrent_gated_delta_rule` and `decode` for a few tokens, `causal_conv1d` and
 `causal_conv1d_update`, and `GatedDeltaNet`, the layer. To read, with NumPy or any other array:
-`linear_attention`, `scalar_decay`, `delta_rule`, `gated_delta_rule`, and what they are made of,
-`wy`, `chunking` and `affine`.
+`linear_attention`, `scalar_decay`, `delta_rule`, `gated_delta_rule`, its gradients in `backward`,
+and what they are made of, `wy`, `chunking` and `affine`.
 
 Importing this package imports neither torch, triton nor sympy: names load on first use.
 The chapters and `gdn_ref.proofs` derive and check every equation that the code cites.
@@ -33,6 +33,7 @@ _HOME = {  # public name -> the module that holds it
 }
 _MODULES = (
     "affine",
+    "backward",
     "chunking",
     "convolution",
     "delta_rule",

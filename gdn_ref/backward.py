@@ -8,7 +8,7 @@ reverse. Names and layouts are those of `gated_delta_rule`; the gradient of `x` 
 from array_api_compat import array_namespace
 
 from . import wy
-from .chunking import count_tokens, decay, transpose, zero_state
+from .chunking import check_state, count_tokens, decay, transpose, zero_state
 from .gated_delta_rule import chunk as chunk_forward
 
 
@@ -70,13 +70,14 @@ def gradients(q, k, v, g, beta, S=None, dO=None, dS=None, chunk_size=64):
     dq, dk, dv, dg, dbeta : as q, k, v, g, beta
     dS : the gradient of the state before the first token
     """
-    if chunk_size < 1:
+    if not hasattr(chunk_size, "__index__") or chunk_size < 1:
         raise ValueError(f"chunk_size: expected an integer of at least 1, got {chunk_size}")
     xp = array_namespace(q, k, v)
     S = zero_state(k, v) if S is None else S
     dS = xp.zeros_like(S) if dS is None else dS
     dO = xp.zeros_like(v) if dO is None else dO
     T = count_tokens((q, k, v, dO), (g, beta))
+    check_state(k, v, S=S, dS=dS)
     parts = [slice(start, min(start + chunk_size, T)) for start in range(0, T, chunk_size)]
     received = []
     for part in parts:

@@ -46,12 +46,22 @@ def count_tokens(vectors, scalars):
     shapes = [tuple(getattr(x, "shape", ())) for x in (*vectors, *scalars)]
     found = [shape[-2:-1] for shape in shapes[: len(vectors)]]
     found += [shape[-1:] for shape in shapes[len(vectors) :]]
-    if () in found or len(set(found)) > 1:
+    if () in found or any(T != found[0] for T in found):
         raise ValueError(
             f"tokens: expected {len(vectors)} arrays [..., T, d] and {len(scalars)} arrays "
             f"[..., T] with the same T, got shapes {', '.join(map(str, shapes))}"
         )
     return found[0][0]
+
+
+def check_state(k, v, **states):
+    """Each of `states` is `[..., d_v, d_k]`: a row or a column of length 1 would broadcast."""
+    sizes = v.shape[-1], k.shape[-1]
+    for name, S in states.items():
+        shape = tuple(getattr(S, "shape", ()))
+        if shape[-2:] != sizes:
+            expected = "[..., d_v, d_k] = [..., {}, {}]".format(*sizes)
+            raise ValueError(f"{name}: expected {expected}, got shape {shape}")
 
 
 def scan_tokens(step, S, vectors, scalars=()):
@@ -61,8 +71,10 @@ def scan_tokens(step, S, vectors, scalars=()):
     Returns the outputs `[..., T, d_v]` and the last state.
     """
     values = vectors[-1]
+    T = count_tokens(vectors, scalars)
+    check_state(*vectors[-2:], S=S)
     outputs = []
-    for t in range(count_tokens(vectors, scalars)):
+    for t in range(T):
         o, S = step(S, *(x[..., t, :] for x in vectors), *(x[..., t] for x in scalars))
         outputs.append(o)
     return array_namespace(values).stack(outputs, axis=-2) if outputs else values, S
@@ -74,10 +86,11 @@ def scan_chunks(chunk, S, vectors, scalars=(), chunk_size=64):
     Arguments as in `scan_tokens`. The last chunk holds what is left, so the length need not be
     a multiple of `chunk_size`.
     """
-    if chunk_size < 1:
+    if not hasattr(chunk_size, "__index__") or chunk_size < 1:
         raise ValueError(f"chunk_size: expected an integer of at least 1, got {chunk_size}")
     values = vectors[-1]
     T = count_tokens(vectors, scalars)
+    check_state(*vectors[-2:], S=S)
     outputs = []
     for start in range(0, T, chunk_size):
         rows = slice(start, min(start + chunk_size, T))

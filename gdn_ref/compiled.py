@@ -23,6 +23,24 @@ def forward(
     return remembered(prepare_chunk_forward, tensors, options)(*tensors)
 
 
+@torch.library.custom_op("gdn_ref::chunk_forward_keep", mutates_args=())
+def forward_keep(
+    q: Tensor, k: Tensor, v: Tensor, g: Tensor | None, beta: Tensor, scale: float,
+    initial_state: Tensor | None, cu_seqlens: Tensor | None, chunk_size: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """`forward` in training: also `c` and `T_inv`, empty where `backward` cannot use them."""
+    from .kernels.backward import new_kept, same_chunks
+    from .kernels.forward import prepare_chunk_forward
+
+    tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
+    keep = same_chunks(k, v, cu_seqlens, chunk_size)
+    options = {"scale": scale, "chunk_size": chunk_size, "keep": keep}
+    o, S, *kept = remembered(prepare_chunk_forward, tensors, options)(*tensors)
+    c, T_inv = kept or new_kept(k, v, cu_seqlens, chunk_size)
+    T_inv[len(c) :].zero_()  # the room, which no kernel writes: results follow from arguments
+    return o, S, c, T_inv
+
+
 def remembered(prepare, tensors, options):
     """`prepare(*tensors, **options)`, once for calls that look alike."""
     return prepared(prepare_with, tensors, (prepare, tuple(options.items())))
@@ -46,16 +64,24 @@ def fake_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)
     return torch.empty_like(v, memory_format=torch.contiguous_format), S if v_first else S.mT
 
 
+@forward_keep.register_fake
+def _(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
+    o, S = fake_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)
+    from .kernels.backward import new_kept
+
+    return o, S, *new_kept(k, v, cu_seqlens, chunk_size)
+
+
 @torch.library.custom_op("gdn_ref::chunk_backward", mutates_args=())
 def backward(
     q: Tensor, k: Tensor, v: Tensor, g: Tensor | None, beta: Tensor, scale: float,
     initial_state: Tensor | None, cu_seqlens: Tensor | None, chunk_size: int,
-    do: Tensor, dS: Tensor,
+    do: Tensor, dS: Tensor | None, c: Tensor | None = None, T_inv: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of `forward`, as `kernels.backward.chunk_backward`; `dg` is empty without `g`."""
     tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
     run = prepared(prepare_backward, tensors, (scale, chunk_size))
-    dq, dk, dv, dg, dbeta, dS_first = run(*tensors, do, dS)
+    dq, dk, dv, dg, dbeta, dS_first = run(*tensors, do, dS, c, T_inv)
     return dq, dk, dv, beta.new_empty(0) if dg is None else dg, dbeta, dS_first
 
 
@@ -67,7 +93,7 @@ def prepare_backward(q, k, v, g, beta, initial_state, cu_seqlens, scale, chunk_s
 
 
 @backward.register_fake
-def _(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, do, dS):
+def _(q, k, v, g, beta, scale, S, cu_seqlens, chunk_size, do, dS, c=None, T_inv=None):
     vectors = (torch.empty_like(x, memory_format=torch.contiguous_format) for x in (q, k, v))
     dbeta = torch.empty_like(beta, dtype=torch.float32, memory_format=torch.contiguous_format)
     dg = beta.new_empty(0) if g is None else torch.empty_like(dbeta)
@@ -76,22 +102,27 @@ def _(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, do, dS):
     return *vectors, dg, dbeta, dS_first
 
 
-def keep_inputs(ctx, inputs, output):
+def keep(ctx, inputs, output):
     """What the backward pass starts from."""
-    q, k, v, g, beta, ctx.scale, initial_state, cu_seqlens, ctx.chunk_size = inputs
-    ctx.save_for_backward(q, k, v, g, beta, initial_state, cu_seqlens)
+    *given, ctx.scale, initial_state, cu_seqlens, ctx.chunk_size = inputs
+    _, _, *kept = output
+    ctx.save_for_backward(*given, initial_state, cu_seqlens, *kept)
+    ctx.mark_non_differentiable(*kept)
+    ctx.set_materialize_grads(False)
 
 
-def gradients(ctx, do, dS):
+def gradients(ctx, do, dS, *_):
     """One for each argument of `forward`."""
-    *inputs, S, cu_seqlens = ctx.saved_tensors
-    *four, dbeta, dS_first = backward(*inputs, ctx.scale, S, cu_seqlens, ctx.chunk_size, do, dS)
-    if inputs[3] is None:
-        four[3] = None
-    return *four, dbeta, None, None if S is None else dS_first, None, None
+    q, k, v, g, beta, S, cu_seqlens, *kept = ctx.saved_tensors
+    do = torch.zeros_like(v) if do is None else do
+    given = (q, k, v, g, beta, ctx.scale, S, cu_seqlens, ctx.chunk_size)
+    dq, dk, dv, dg, dbeta, dS = backward(*given, do, dS, *kept)
+    dg, dS = None if g is None else dg, None if S is None else dS
+    return dq, dk, dv, dg, dbeta, None, dS, None, None
 
 
-forward.register_autograd(gradients, setup_context=keep_inputs)
+for operator in (forward, forward_keep):
+    operator.register_autograd(gradients, setup_context=keep)
 
 
 @torch.library.custom_op("gdn_ref::recurrent_forward", mutates_args=())

@@ -12,14 +12,17 @@ Their names and ours:
   oldest, which the next token no longer reads. `ours = theirs[..., 1:]`, and
   `theirs = torch.nn.functional.pad(ours, (1, 0))`.
 - The package causal-conv1d and transformers' functions take `[B, D, T]`: transpose `x` and `y`.
+- All three leave `z` as it is unless told; ours applies `silu`: pass `activation=None` for theirs.
 - A depthwise `torch.nn.Conv1d` has its weight as `[D, 1, W]`: ours is `conv.weight.squeeze(1)`.
 """
 
+from functools import partial
+
 import torch
-from torch.autograd.function import once_differentiable
 from torch.nn.functional import silu
 
 from . import layer_validation, validation
+from .ops import asks_gradient
 
 
 def causal_conv1d(
@@ -61,7 +64,8 @@ def causal_conv1d(
 
     Notes
     -----
-    Computed in float32 (float64 if x is float64). Gradients reach every tensor.
+    Computed in float32 (float64 if x is float64). Gradients reach every tensor; second derivatives,
+    the reference's alone.
     """
     validation.check_flags(output_final_state=output_final_state)
     layer_validation.check_activation(activation)
@@ -113,7 +117,7 @@ def causal_conv1d_update(
     if not pool.is_contiguous():
         raise ValueError(f"pool: expected a contiguous tensor, got strides {pool.stride()}")
     for name, tensor in (("x", x), ("pool", pool), ("weight", weight), ("bias", bias)):
-        if torch.is_grad_enabled() and tensor is not None and tensor.requires_grad:
+        if asks_gradient(tensor):
             raise ValueError(f"{name}: expected no gradient to be asked for (use torch.no_grad)")
     layer_validation.check_slot_idx(slot_idx, N, pool)
     if slot_idx is not None:
@@ -180,12 +184,15 @@ class TritonConvolution(torch.autograd.Function):
         return convolve(x, weight, bias, initial_state, cu_seqlens, activation == "silu")
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, dy, dS):
         from .kernels.causal_conv_backward import convolve_backward
+        from .kernels.rule import Once
 
-        silu = ctx.activation == "silu"
-        return *convolve_backward(dy, dS, *ctx.saved_tensors, silu), None, None
+        backward = partial(convolve_backward, silu=ctx.activation == "silu")
+        tensors = dy, dS, *ctx.saved_tensors
+        if torch.is_grad_enabled():  # create_graph=True
+            return *Once.apply(backward, *tensors), None, None
+        return *backward(*tensors), None, None
 
 
 def wants_triton(x, backend):

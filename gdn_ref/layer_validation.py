@@ -48,10 +48,7 @@ def check_slot_idx(slot_idx, N, pool):
         if slots < N:
             raise ValueError(f"pool: expected a slot for each of {N} sequences, got {slots}")
         return
-    if not isinstance(slot_idx, torch.Tensor):
-        raise TypeError(f"{name}: expected a torch.Tensor [N], got {type(slot_idx).__name__}")
-    if slot_idx.dtype not in validation.OFFSETS:
-        raise ValueError(f"{name}: expected int32 or int64, got {slot_idx.dtype}")
+    check_integers(name, slot_idx, "N")
     if slot_idx.shape != (N,):
         raise ValueError(
             f"{name}: expected shape [N] = [{N}], got {list(slot_idx.shape)} "
@@ -63,7 +60,7 @@ def check_slot_idx(slot_idx, N, pool):
 
 def check_slots(slot_idx, pool):
     """Slots of the pool, no two alike, as far as they can be read."""
-    values, slots = validation.read_offsets(slot_idx), pool.shape[0]
+    values, slots = validation.read_offsets("slot_idx", slot_idx), pool.shape[0]
     if not values:
         return
     for slot in (min(values), max(values)):
@@ -72,6 +69,29 @@ def check_slots(slot_idx, pool):
     if len(set(values)) < len(values):
         twice = next(slot for slot in values if values.count(slot) > 1)
         raise ValueError(f"slot_idx: expected no slot twice, got {twice} more than once")
+
+
+def check_sequences(sequences, state):
+    """Rows of a state, as far as they can be read without waiting."""
+    name, N = "sequences", len(state)
+    check_integers(name, sequences, "M")
+    if sequences.ndim != 1:
+        raise ValueError(f"{name}: expected shape [M], got {list(sequences.shape)}")
+    if sequences.device != state.device:
+        raise ValueError(f"{name}: expected device {state.device}, got {sequences.device}")
+    if torch.compiler.is_compiling() or validation.reading_waits(sequences):
+        return
+    for n in sequences.tolist():
+        if not 0 <= n < N:
+            raise ValueError(f"{name}: expected numbers from 0 to {N - 1}, got {n}")
+
+
+def check_integers(name, x, axis):
+    """A tensor of indices."""
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"{name}: expected a torch.Tensor [{axis}], got {type(x).__name__}")
+    if x.dtype not in validation.OFFSETS:
+        raise ValueError(f"{name}: expected int32 or int64, got {x.dtype}")
 
 
 def check_activation(activation):
@@ -87,7 +107,8 @@ def check_inputs(layer, x, cache, cu_seqlens, attention_mask):
     validation.check_tensor("x", x, ("B", "T", "hidden_size"), sizes)
     N = B = sizes["B"]
     if cu_seqlens is not None:
-        validation.check_cu_seqlens(cu_seqlens, B, sizes["T"], x.device)
+        validation.check_cu_seqlens(cu_seqlens, B, sizes["T"], None)
+        check_devices(x, cu_seqlens=cu_seqlens)
         N = len(cu_seqlens) - 1
     sizes["N"] = N
     for name, axes in (("conv_state", CONV_STATE), ("recurrent_state", RECURRENT_STATE)):

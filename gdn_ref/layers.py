@@ -50,9 +50,11 @@ class GatedDeltaNetCache:
 
     def reorder(self, sequences):
         """Keep these sequences, `[M]` integers, in this order; for beams, one may come twice."""
-        for name, state in vars(self).items():
-            if state is not None:
-                setattr(self, name, state.index_select(0, sequences))
+        states = {name: state for name, state in vars(self).items() if state is not None}
+        for state in states.values():
+            layer_validation.check_sequences(sequences, state)
+        for name, state in states.items():
+            setattr(self, name, state.index_select(0, sequences))
 
 
 class GatedRMSNorm(nn.Module):

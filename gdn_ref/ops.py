@@ -52,7 +52,8 @@ def chunk_gated_delta_rule(
         Offsets of N sequences packed along T, from 0 to T; B must be 1. A sequence may be
         empty: its final state is its initial one. On a GPU the values are read, which waits for
         the device, once per tensor and in-place change. While a CUDA graph is captured or
-        `torch.compile` traces, they are not read, and so not checked.
+        `torch.compile` traces, they are not read, and so not checked. The reference always reads
+        them: `torch.compile` breaks its graph there, and `torch.export` refuses.
     state_v_first : bool
         Whether both states are `[N, HV, V, K]` instead.
     use_gate_in_kernel : bool
@@ -89,10 +90,10 @@ def chunk_gated_delta_rule(
     -----
     The dtypes of the inputs may differ. Norms, gates, decays and states are computed in float32
     (float64 if q, k or v is float64). Gradients reach every floating input; second and forward-mode
-    derivatives, the reference's alone. With Triton, the backward pass computes the chunks' states
-    again instead of keeping them. Inside `torch.compile` each of its passes is one operator of the
-    graph. For 16-bit inputs its chunk form holds `v - S k` in float16, and reads S in the inputs'
-    dtype: float16 ends at 65504.
+    derivatives, and the transforms of `torch.func`, are the reference's alone. With Triton, the
+    backward pass computes the chunks' states again instead of keeping them. Inside `torch.compile`
+    each of its passes is one operator of the graph. For 16-bit inputs its chunk form holds
+    `v - S k` in float16, and reads S in the inputs' dtype: float16 ends at 65504.
 
     References
     ----------
@@ -175,7 +176,10 @@ def prepare(
     if torch.compiler.is_compiling():
         if chunk_size is None:
             return partial(compiled.recurrent, **options)
-        return partial(activated, compiled.forward, common, chunk_size, **options)
+        # a program that is exported may run without gradients
+        keep = gradient and not torch.compiler.is_exporting()
+        forward = compiled.forward_keep if keep else compiled.forward
+        return partial(activated, forward, common, chunk_size, **options)
     validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size or 64)
     from .kernels import rule
 
@@ -200,7 +204,7 @@ def activated(
     S = None if initial_state is None else initial_state.to(exact)
     S = S if S is None or v_first else S.mT
     vectors = (x.to(dtype) for x in (q, k, v))
-    o, S = forward(*vectors, g, beta, scale, S, cu_seqlens, chunk_size)
+    o, S, *_ = forward(*vectors, g, beta, scale, S, cu_seqlens, chunk_size)
     return o.to(v.dtype), (S if v_first else S.mT).contiguous()
 
 

@@ -25,8 +25,11 @@ def prepared(prepare, tensors, options):
         forward_ad._current_level,
         torch.get_float32_matmul_precision(),
     )
-    key = (prepare, options, settings, *[look(x) for x in tensors])
-    run = _remembered.get(key)
+    try:
+        key = (prepare, options, settings, *[look(x) for x in tensors])
+        run = _remembered.get(key)
+    except (TypeError, RuntimeError):  # sizes that are symbols, or none, as of nested tensors
+        return prepare(*tensors, *options)
     if run is None:
         run = prepare(*tensors, *options)
         if len(_remembered) >= MOST_REMEMBERED:

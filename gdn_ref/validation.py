@@ -4,7 +4,7 @@ A wrong Python type raises `TypeError`, a wrong value `ValueError`; both name th
 was expected and what came.
 """
 
-import math
+import sys
 from itertools import pairwise
 from numbers import Real
 
@@ -70,7 +70,8 @@ def legend(*axes):
 
 def check_tensor(name, x, axes, sizes, device=None):
     """`x` is a floating tensor with these axes. Adds to `sizes` the axes it is first to have."""
-    if isinstance(x, torch.Tensor) and x.dtype in FLOATS and x.ndim == len(axes):
+    dense = isinstance(x, torch.Tensor) and x.layout is torch.strided and not x.is_nested
+    if dense and x.dtype in FLOATS and x.ndim == len(axes):
         for axis, size in zip(axes, x.shape, strict=True):
             if sizes.setdefault(axis, size) != size:
                 break
@@ -80,6 +81,9 @@ def check_tensor(name, x, axes, sizes, device=None):
     layout = f"[{', '.join(axes)}]"
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"{name}: expected a torch.Tensor {layout}, got {type(x).__name__}")
+    if not dense:
+        kind = "a nested one" if x.is_nested else f"layout {x.layout}"
+        raise ValueError(f"{name}: expected a dense tensor {layout}, got {kind}")
     if x.dtype not in FLOATS:
         expected = ", ".join(str(dtype) for dtype in FLOATS)
         raise ValueError(f"{name}: expected a dtype among {expected}, got {x.dtype}")
@@ -114,7 +118,7 @@ def check_cu_seqlens(cu_seqlens, B, T, device):
     check_device(name, cu_seqlens, device)
     if B != 1:
         raise ValueError(f"{name}: expected B = 1 (sequences packed along T), got B = {B}")
-    offsets = read_offsets(cu_seqlens)
+    offsets = read_offsets(name, cu_seqlens)
     if offsets is not None:
         check_offsets(offsets, T)
 
@@ -133,7 +137,7 @@ def check_offsets(offsets, T):
             )
 
 
-def read_offsets(cu_seqlens):
+def read_offsets(name, cu_seqlens):
     """The values on the host, or None where they cannot be read.
 
     Reading waits for the device, so it happens once per tensor and in-place change. (Tensors made
@@ -142,6 +146,8 @@ def read_offsets(cu_seqlens):
     """
     if torch.compiler.is_compiling():
         return None
+    if cu_seqlens.is_meta:
+        raise ValueError(f"{name}: expected numbers to read, got a tensor on the meta device")
     if not reading_waits(cu_seqlens):
         return cu_seqlens.tolist()
     version = None if cu_seqlens.is_inference() else cu_seqlens._version
@@ -171,7 +177,7 @@ def check_scale(scale):
         return
     if not isinstance(scale, Real) or isinstance(scale, bool):
         raise TypeError(f"scale: expected a number or None, got {type(scale).__name__}")
-    if not -math.inf < scale < math.inf:  # `math.isfinite` takes no symbol of `torch.compile`
+    if not abs(scale) <= sys.float_info.max:  # `math.isfinite` takes no symbol of `torch.compile`
         raise ValueError(f"scale: expected a finite number, got {scale}")
 
 

@@ -1,8 +1,16 @@
 """The backward pass on the GPU: its launches, and the rule for their tiles.
 
-Kept from the forward pass are the inputs, and decays and inverses where both passes work in the
-same chunks; the chunks' states are computed again. No atomics: every number has one program that
+    0  c and T_inv             `ut_transform`, if the forward pass has not kept them
+    1  the states S            `chunk_states`, forwards from chunk to chunk
+    2  their gradients dS', Z  `state_gradients`, backwards from chunk to chunk
+    3  all other gradients     `chunk_gradients`, chunks in parallel
+
+each in a form for Hopper where `goes_to_hopper` says so. 1 and 2 do not wait for each other. Z goes
+to the place of dV, as `state_gradients.factor` says. No atomics: every number has one program that
 adds it up, always in one order.
+
+Work that is the same for calls that look alike is done once, in three steps: `prepare_backward`
+looks at the tensors, `prepare_pieces` cuts a batch, `prepare_piece` prepares the launches.
 
 Reference: `gdn_ref.backward.gradients`.
 """
@@ -19,13 +27,14 @@ from .forward import (
     Plan,
     dot_precision,
     made_for_hopper,
+    new_transform,
     on_device,
     prepare_transform,
-    state_layout,
+    prepare_walk,
     tile_rule,
 )
 from .launch import aligned, cdiv, prepare_launch
-from .pieces import by_sequence, has_room, piece_length, pieces, programs_at_once
+from .pieces import by_sequence, piece_length, pieces, programs_at_once
 from .state_gradients import state_gradients_kernel
 
 
@@ -76,7 +85,7 @@ def prepare_backward(scale, chunk_size):
         # a sequence of such heads takes a multiple of 128 bytes: each piece is aligned as all are
         hopper = goes_to_hopper(k, v, cu_seqlens, chunk_size) and aligned(q, k, v, do)
         kept = c is not None and T_inv.shape[1] == gradient_chunk(k, v, chunk_size, hopper)
-        kept = kept and (k.shape[1] % T_inv.shape[1] == 0 or has_room(T_inv))
+        kept = kept and aligned(T_inv)  # as it is unless hooks of autograd have copied it
         c, T_inv = by_sequence(c, T_inv, v) if kept else (None, None)
         kind = (hopper, kept, v_first, dS_last is not None, dS_v_first, dot_precision(v.dtype))
         if kind not in ready:
@@ -134,12 +143,11 @@ def prepare_piece(plan, scale, hopper, kept, v_first, has_dS, dS_v_first, precis
             find_rest.append(prepare_chunk_gradients(plan, scale, precision, short=True))
     else:
         at_once = keeps_R = False
-        sizes = (T, plan.head_stride)
-        forwards = (chunk_states_kernel, sizes, v_first, {"HAS_S": plan.has_S})
-        backwards = (state_gradients_kernel, (scale, *sizes), dS_v_first, {"HAS_DS": has_dS})
-        find_states, find_dstates = (
-            prepare_scan(plan, precision, *way) for way in (forwards, backwards)
-        )
+        sizes, flags = (T, plan.head_stride), {"PACKED": plan.packed}
+        walk = (chunk_states_kernel, sizes, v_first, {"HAS_S": plan.has_S, **flags})
+        find_states = prepare_walk(plan, precision, *walk)
+        walk = (state_gradients_kernel, (scale, *sizes), dS_v_first, {"HAS_DS": has_dS, **flags})
+        find_dstates = prepare_walk(plan, precision, *walk)
         find_rest = [prepare_chunk_gradients(plan, scale, precision, short=False)]
     size = (plan.slots, plan.HV, plan.V, plan.K)
 
@@ -174,18 +182,6 @@ def beside(device):
 side_stream = cache(torch.cuda.Stream)
 
 
-def prepare_scan(plan, precision, kernel, numbers, v_first, flag):
-    """A launch of one of the two scans; the state that it starts from lies as `v_first` says."""
-    tiles = plan.tiles
-    constants = {"H": plan.H, "HV": plan.HV, "K": plan.K, "V": plan.V}
-    constants |= state_layout(plan, v_first)
-    constants |= {"C": tiles["C"], "BK": tiles["BK"], "BV": tiles["BV"], **flag}
-    constants |= {"PACKED": plan.packed, "PRECISION": precision, "STAGES": tiles["stages"]}
-    grid = (plan.N * plan.HV * cdiv(plan.V, tiles["BV"]),)
-    warps = tiles["scan_warps"]
-    return prepare_launch(kernel, grid, numbers, constants, plan.types, num_warps=warps)
-
-
 def prepare_chunk_gradients(plan, scale, precision, short):
     """A launch for all chunks, or for those alone that are `short`, one a sequence at most."""
     tiles = plan.tiles
@@ -212,8 +208,9 @@ def laid_out(S):
 
 def goes_to_hopper(k, v, cu_seqlens, chunk_size):
     """`made_for_hopper` for the backward pass; of 256 dimensions its kernels take whole chunks."""
-    whole = cu_seqlens is None and k.shape[1] % chunk_size == 0
-    return made_for_hopper(k, v, chunk_size, (64, 128, 256) if whole else (64, 128))
+    return made_for_hopper(k, v, chunk_size) and (
+        k.shape[3] <= 128 or (cu_seqlens is None and k.shape[1] % chunk_size == 0)
+    )
 
 
 def same_chunks(k, v, cu_seqlens, chunk_size):
@@ -221,6 +218,14 @@ def same_chunks(k, v, cu_seqlens, chunk_size):
     hopper = goes_to_hopper(k, v, cu_seqlens, chunk_size)
     chunk = tile_rule(k.shape[3], v.dtype, chunk_size)["C"]
     return chunk == gradient_chunk(k, v, chunk_size, hopper)
+
+
+def new_kept(k, v, cu_seqlens, chunk_size):
+    """Memory for what the forward pass keeps; none, if it keeps nothing."""
+    if not same_chunks(k, v, cu_seqlens, chunk_size):
+        return k.new_empty(0), k.new_empty(0, 0)
+    C = tile_rule(k.shape[3], v.dtype, chunk_size)["C"]
+    return new_transform(k, v.shape[2], C, room=True)
 
 
 def gradient_chunk(k, v, chunk_size, hopper):

@@ -8,12 +8,20 @@
     dbeta = row sums of Z . (R - tril(Gamma . K K^T, -1) E)               eq-grad-beta
     dg, from all that a token's decay lies between                        eq-grad-crossing
 
-Four groups of warps share the work (`gradient_groups`): `delta_warps` compute E, `query_warps` dQ
-and dV, `key_warps` dK, and `score_warps` what is a number for each pair of tokens: X, N, and dbeta
-and dg from them. They meet in shared memory. One `load_warp` runs ahead. As many programs as there
-are multiprocessors take one chunk and key head after the other. Whole chunks only:
-`chunk_gradients` has the short ones. For 16-bit inputs, head dimensions of 64, 128 or 256, chunks
-of 64.
+As many programs as there are multiprocessors take one chunk and key head after the other, and of
+the key head its value heads, in slices of 64 value dimensions. Four groups of four warps share the
+work, since no group has registers for more than one of its sums; one warp loads. They meet in
+shared memory (`gradient_places`). For each value head:
+
+    load_warp    brings T_inv and the weights, then v, dO, Z, S and dS' of slice after slice
+    delta_warps  E of each slice, for the three others                     `gradient_groups`
+    query_warps  dQ += diag(gamma) dO S of each slice; then X K
+    key_warps    dK += -diag(beta gamma) Z S + .. E dS' of each slice; then X^T Q + (N + N^T) K
+    score_warps  dO E^T and Z E^T of each slice; X and N from them, for    `gradient_pairs`
+                 the two above; dbeta and dg from what all have summed
+
+Whole chunks only: `chunk_gradients` has the short ones. For 16-bit inputs, head dimensions of 64,
+128 or 256, chunks of 64.
 
 There is room for 128 key dimensions at a time. Of 256 a program takes one half after the other: dQ
 and dK have columns of their own, and dbeta and dg are sums over k . k, q . k and what S and dS'
@@ -31,35 +39,50 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     tma,
 )
 
-from .gradient_groups import (
+from .gradient_groups import delta_warps, key_warps, query_warps
+from .gradient_pairs import score_warps
+from .gradient_places import (
     ARRIVALS,
     FREE,
     FULL,
     HEAD_FREE,
     HEAD_FULL,
-    N_AT,
     PAIR_FREE,
     PAIR_FULL,
-    SUM,
-    delta_warps,
-    inverse,
-    key_warps,
-    query_warps,
-    score_warps,
+    PLACES,
+    SQUARES,
+    VECTORS,
+    WIDE,
+    S_tile,
+    T_tile,
+    Z_tile,
+    do_tile,
+    dS_tile,
+    expect,
+    k_tile,
+    q_tile,
+    v_tile,
 )
-from .hopper import BV, LINE, STAGES, C, load_numbers, segment, weigh
+from .hopper import (
+    BV,
+    LINE,
+    C,
+    load_numbers,
+    segment,
+    weigh,
+)
 
 
 @gluon.jit
 def load_warp(
-    q, k, v, do, dV, T, S, dS, c_ptr, beta_ptr, wide, square, lines, signal,
+    q, k, v, do, dV, T, S, dS, c_ptr, beta_ptr, wide, square, vectors, signal,
     cu_seqlens_ptr, N, slots, tokens, total,
     H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, HALVES: gl.constexpr, PACKED: gl.constexpr,
 ):  # fmt: skip
-    """Tiles of one chunk and head after the other, as soon as there is room for them."""
+    """Tiles of one chunk and head after the other, and weights, as soon as there is room."""
     WIDTH: gl.constexpr = k.block_shape[1]
-    item_count = 0
-    head_count = 0
+    pair = 0
+    head = 0
     n = 0
     for item in range(gl.program_id(0), slots * H, gl.num_programs(0)):
         slot = item // H
@@ -67,42 +90,32 @@ def load_warp(
         _, _, start, end = segment(cu_seqlens_ptr, slot, N, tokens, C, PACKED, True)
         if end - start >= C:
             for half in range(HALVES):
-                b = item_count % 2
-                mbarrier.wait(signal.index(PAIR_FREE + b), ((item_count // 2) & 1) ^ 1)
-                full = signal.index(PAIR_FULL + b)
-                mbarrier.expect(full, 4 * C * WIDTH)
+                full = expect(signal, PAIR_FREE, PAIR_FULL, pair, 4 * C * WIDTH)
                 at = [start, (h * HALVES + half) * WIDTH]
-                tma.async_copy_global_to_shared(k, at, full, wide.index(2 * b + 1))
-                tma.async_copy_global_to_shared(q, at, full, wide.index(2 * b))
+                tma.async_copy_global_to_shared(k, at, full, k_tile(wide, pair))
+                tma.async_copy_global_to_shared(q, at, full, q_tile(wide, pair))
                 for hv in range(h * (HV // H), (h + 1) * (HV // H)):
-                    w = head_count % 2
                     c_head = c_ptr + hv.to(gl.int64) * total + start
                     beta_head = beta_ptr + start.to(gl.int64) * HV + hv
                     numbers = load_numbers(c_head, beta_head, HV, 0, C)
-                    mbarrier.wait(signal.index(HEAD_FREE + w), ((head_count // 2) & 1) ^ 1)
-                    full = signal.index(HEAD_FULL + w)
-                    mbarrier.expect(full, 2 * C * C)
-                    tma.async_copy_global_to_shared(
-                        T, [hv * total + start, 0], full, inverse(square, w)
-                    )
-                    weigh(lines, w, numbers)
+                    full = expect(signal, HEAD_FREE, HEAD_FULL, head, 2 * C * C)
+                    T_at = [hv * total + start, 0]
+                    tma.async_copy_global_to_shared(T, T_at, full, T_tile(square, head))
+                    weigh(vectors, head % PLACES, numbers)
                     mbarrier.arrive(full, count=1)
                     for j in range(V // BV):
-                        s = n % STAGES
                         at = [start, hv * V + j * BV]
-                        v_tile = square.index(3 * s)._reinterpret(v.dtype, [C, BV], square.layout)
                         S_at = [(slot * HV + hv) * V + j * BV, half * WIDTH]
-                        mbarrier.wait(signal.index(FREE + s), ((n // STAGES) & 1) ^ 1)
-                        full = signal.index(FULL + s)
-                        mbarrier.expect(full, 2 * (3 * C * BV + 2 * BV * WIDTH))
-                        tma.async_copy_global_to_shared(S, S_at, full, wide.index(4 + 2 * s))
-                        tma.async_copy_global_to_shared(v, at, full, v_tile)
-                        tma.async_copy_global_to_shared(dV, at, full, square.index(3 * s + 2))
-                        tma.async_copy_global_to_shared(do, at, full, square.index(3 * s + 1))
-                        tma.async_copy_global_to_shared(dS, S_at, full, wide.index(5 + 2 * s))
+                        v_at = v_tile(square, n)._reinterpret(v.dtype, [C, BV], square.layout)
+                        full = expect(signal, FREE, FULL, n, 6 * C * BV + 4 * BV * WIDTH)
+                        tma.async_copy_global_to_shared(S, S_at, full, S_tile(wide, n))
+                        tma.async_copy_global_to_shared(v, at, full, v_at)
+                        tma.async_copy_global_to_shared(dV, at, full, Z_tile(square, n))
+                        tma.async_copy_global_to_shared(do, at, full, do_tile(square, n))
+                        tma.async_copy_global_to_shared(dS, S_at, full, dS_tile(wide, n))
                         n += 1
-                    head_count += 1
-                item_count += 1
+                    head += 1
+                pair += 1
 
 
 @gluon.jit(do_not_specialize=["N", "slots", "T", "total"])
@@ -119,9 +132,9 @@ def chunk_gradients_hopper_kernel(
     dtype: gl.constexpr = k.dtype
     WIDTH: gl.constexpr = q.block_shape[1]
     HALVES: gl.constexpr = K // WIDTH
-    wide = gl.allocate_shared_memory(dtype, [4 + 2 * STAGES, C, WIDTH], q.layout)
-    square = gl.allocate_shared_memory(dtype, [N_AT + 1, C, C], T_inv.layout)
-    lines = gl.allocate_shared_memory(gl.float32, [SUM + 5, C], LINE)
+    wide = gl.allocate_shared_memory(dtype, [WIDE, C, WIDTH], q.layout)
+    square = gl.allocate_shared_memory(dtype, [SQUARES, C, C], T_inv.layout)
+    vectors = gl.allocate_shared_memory(gl.float32, [VECTORS, C], LINE)
     signal = gl.allocate_shared_memory(gl.int64, [len(ARRIVALS), 1], mbarrier.MBarrierLayout())
     for x in gl.static_range(len(ARRIVALS)):
         mbarrier.init(signal.index(x), count=ARRIVALS[x])
@@ -129,23 +142,23 @@ def chunk_gradients_hopper_kernel(
     gl.warp_specialize(
         [
             (delta_warps, (
-                wide, square, lines, signal, cu_seqlens_ptr,
+                wide, square, vectors, signal, cu_seqlens_ptr,
                 N, slots, T, H, HV, V, HALVES, HAS_G, PACKED,
             )),
             (query_warps, (
-                dq, wide, square, lines, signal, dV_ptr,
+                dq, wide, square, vectors, signal, dV_ptr,
                 cu_seqlens_ptr, scale, N, slots, T, H, HV, V, HALVES, PACKED,
             )),
             (key_warps, (
-                dk, wide, square, lines, signal,
+                dk, wide, square, vectors, signal,
                 cu_seqlens_ptr, N, slots, T, H, HV, V, HALVES, PACKED,
             )),
             (score_warps, (
-                wide, square, lines, signal, dg_ptr, dbeta_ptr, cu_seqlens_ptr, scale,
+                wide, square, vectors, signal, dg_ptr, dbeta_ptr, cu_seqlens_ptr, scale,
                 N, slots, T, H, HV, V, HALVES, HAS_G, PACKED,
             )),
             (load_warp, (
-                q, k, v, do, dV, T_inv, S, dS, c_ptr, beta_ptr, wide, square, lines, signal,
+                q, k, v, do, dV, T_inv, S, dS, c_ptr, beta_ptr, wide, square, vectors, signal,
                 cu_seqlens_ptr, N, slots, T, total, H, HV, V, HALVES, PACKED,
             )),
         ],

@@ -4,12 +4,23 @@
     O     = diag(gamma) Q S^T + (Gamma . Q K^T) delta, scaled             eq-gdn-chunk-output
     S'    = gamma_C S + delta^T diag(gamma_C / gamma_i) K                 eq-gdn-chunk-state
 
-The next state waits for this one, so the chain S -> delta -> S' decides the time. `state_warps`
-keep S in registers, transposed like delta and O, so that each result is where the next product
-reads it; the outputs fill the pauses of the chain. What waits for no state, the scores
-Gamma . Q K^T, comes from `score_warps`, a chunk ahead, and one `load_warp` keeps tiles coming.
-Gluon, Triton's lower level, lets us say so. For 16-bit inputs, head dimensions of 64, 128 or 256,
-and chunks of 64. (With 256 `chunk_scan_wide` has the chain.)
+A program has a sequence, or a segment of one, a value head and 64 value dimensions. The next state
+waits for this one, so the chain S -> delta -> S' decides the time, and three groups of warps share
+the work around it (`hopper` says how they wait for each other):
+
+    load_warp    brings the tiles and weights of the next chunks
+    score_warps  compute the scores Gamma . Q K^T, which wait for no state, a chunk ahead
+    state_warps  keep S in registers, transposed like delta and O, so that each result is where the
+                 next product reads it; the outputs fill the pauses of the chain
+
+`full` and `free` are the signals of a chunk's tiles, `ready` and `used` those of its scores, which
+have two places. The last chunk may be short. The tokens after it belong to another sequence, or to
+nobody, and may be anything, NaN included: k is zeroed in place, by the score warps, and what else
+reads them is masked. So whole chunks and the last one are compiled apart (`FULL`).
+
+For 16-bit inputs, head dimensions of 64, 128 or 256, and chunks of 64. (With 256 `chunk_scan_wide`
+has the chain.) Where the UT transform was launched right before it, the kernel may start early:
+it sets itself up, and `gdc_wait` lets it go on when the transform has ended.
 
 Reference: `gdn_ref.gated_delta_rule.chunk`.
 """
@@ -25,13 +36,14 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 from triton.language.extra.cuda import gdc_wait
 
-from .chunk_scan_wide import LINES, put, wide_state_warps
+from .chunk_scan_wide import put, put_short, wide_state_warps
 from .hopper import (
     BK,
     BV,
     COLUMNS,
     FROM_START,
     LINE,
+    LINES,
     LOG,
     OPERAND,
     ROWS,
@@ -43,6 +55,7 @@ from .hopper import (
     carry,
     load_state,
     load_warp,
+    load_weight,
     matmul,
     read_state,
     segment,
@@ -79,7 +92,7 @@ def score_warps(
         for p in gl.static_range(PARTS):
             q, k = q_tiles.index(s * PARTS + p), k_tiles.index(s * PARTS + p)
             scores = matmul(q, k.permute((1, 0)), scores, p > 0)
-        c_r = weights.index(WEIGHTS * s + LOG).load(ROWS)[:, None]
+        c_r = load_weight(weights, s, LOG, ROWS)[:, None]
         c_i = weight(weights, s, LOG)
         Gamma = gl.exp2(gl.where(r >= i, c_r - c_i, float("-inf")))
         scores = scale * Gamma * warpgroup_mma_wait(0, deps=[scores])
@@ -104,7 +117,11 @@ def next_chunk(
     UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used,
     SCALED: gl.constexpr, FULL: gl.constexpr,
 ):  # fmt: skip
-    """The state after chunk `j`, what its queries read, and delta; outputs of the chunk before."""
+    """The state after chunk `j`, what its queries read, and delta; outputs of the chunk before.
+
+    `warpgroup_mma_wait(1)` leaves the one product under way that was started last: the chain goes
+    on as soon as its own product is there, and the tensor cores do not run out of work.
+    """
     STAGES: gl.constexpr = UT_tiles.shape[0]
     PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
     s = j % STAGES
@@ -184,12 +201,7 @@ def state_warps(
     if left == 0:
         put(out, o, o_tile, out_row, value_column)
     else:
-        tma.store_wait(0)
-        o_tile.permute((1, 0)).store(out.to(o_tile.dtype))
-        r = gl.arange(0, C, gl.SliceLayout(1, LINES))[:, None]
-        v = value_column + gl.arange(0, BV, gl.SliceLayout(0, LINES))[None, :]
-        at = (token_0 + tokens - left + r).to(gl.int64) * o_stride + v
-        gl.store(o_ptr + at, o_tile.load(LINES), mask=r < left)
+        put_short(out, o_ptr, o_stride, o_tile, token_0, tokens, left, value_column)
     tma.store_wait(0)
 
 

@@ -1,8 +1,13 @@
 """The chain of `chunk_scan_hopper` for 256 key dimensions: the same equations, fewer registers.
 
-S alone takes half of a thread's registers. So its operands come from shared memory, and the outputs
-of a chunk leave with it, not while the next one is on its way: then neither what the queries read
-nor delta is kept from chunk to chunk, and the products can run side by side.
+    delta = UT (V - diag(gamma) K S^T)                                    eq-gdn-chunk-delta
+    O     = diag(gamma) Q S^T + (Gamma . Q K^T) delta, scaled             eq-gdn-chunk-output
+    S'    = gamma_C S + delta^T diag(gamma_C / gamma_i) K                 eq-gdn-chunk-state
+
+S alone takes half of a thread's registers. So as an operand it comes from shared memory, where it
+is written for each chunk, and the outputs of a chunk leave with it, not while the next one is on
+its way: then neither what the queries read nor delta is kept from chunk to chunk, and the products
+can run side by side.
 
 Reference: `gdn_ref.gated_delta_rule.chunk`.
 """
@@ -20,6 +25,7 @@ from .hopper import (
     BV,
     COLUMNS,
     FROM_START,
+    LINES,
     OPERAND,
     STRENGTH,
     TILE,
@@ -35,16 +41,25 @@ from .hopper import (
     weight,
 )
 
-LINES = gl.constexpr(gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0]))
-
 
 @gluon.jit
 def put(out, o, o_tile, row, column):
-    """Write a chunk's outputs, by the copy engine."""
+    """Write a whole chunk's outputs, by the copy engine."""
     tma.store_wait(0)
     o_tile.permute((1, 0)).store(out.to(o_tile.dtype))
     fence_async_shared()
     tma.async_copy_shared_to_global(o, [row, column], o_tile)
+
+
+@gluon.jit
+def put_short(out, o_ptr, o_stride, o_tile, token_0, tokens, left, column):
+    """The same for the last `left` tokens, by the threads: a tile would reach beyond them."""
+    tma.store_wait(0)
+    o_tile.permute((1, 0)).store(out.to(o_tile.dtype))
+    r = gl.arange(0, C, gl.SliceLayout(1, LINES))[:, None]
+    v = column + gl.arange(0, BV, gl.SliceLayout(0, LINES))[None, :]
+    at = (token_0 + tokens - left + r).to(gl.int64) * o_stride + v
+    gl.store(o_ptr + at, o_tile.load(LINES), mask=r < left)
 
 
 @gluon.jit
@@ -119,11 +134,6 @@ def wide_state_warps(
             S, tokens // C, left, scale, q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles,
             S_tiles, full, free, ready, used, SCALED, False,
         )  # fmt: skip
-        tma.store_wait(0)
-        o_tile.permute((1, 0)).store(out.to(o_tile.dtype))
-        r = gl.arange(0, C, gl.SliceLayout(1, LINES))[:, None]
-        v = value_column + gl.arange(0, BV, gl.SliceLayout(0, LINES))[None, :]
-        at = (token_0 + tokens - left + r).to(gl.int64) * o_stride + v
-        gl.store(o_ptr + at, o_tile.load(LINES), mask=r < left)
+        put_short(out, o_ptr, o_stride, o_tile, token_0, tokens, left, value_column)
     store_state(S, S_last_ptr, first_v, S_v, S_k, last, PARTS)
     tma.store_wait(0)

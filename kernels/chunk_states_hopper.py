@@ -1,8 +1,12 @@
 """Backward, kernel 1 for Hopper: the states that the chunks receive, computed again and kept.
 
-The equations are those of `chunk_states`; the chain is that of `hopper.next_state`, and each state
-leaves by the copy engine while the next one is computed. So does R = V - diag(gamma) K S^T, where
-it is asked for: heads beyond 128 dimensions are too wide for `chunk_gradients_hopper` to find it.
+    delta = T_inv diag(beta) (V - diag(gamma) K S^T)                      eq-gdn-chunk-delta
+    S'    = gamma_C S + delta^T diag(gamma_C / gamma_i) K                 eq-gdn-chunk-state
+
+A program has a sequence, a value head and 64 value dimensions. One group of warps carries the chain
+of `hopper.next_state`, one warp loads. Each state leaves by the copy engine while the next one is
+computed. So does R = V - diag(gamma) K S^T, where it is asked for: of heads beyond 128 dimensions
+`chunk_gradients_hopper` has half of the keys at a time, and could not find it.
 
 Reference: `gdn_ref.gated_delta_rule.chunk`.
 """
@@ -44,7 +48,7 @@ def state_warps(
     S, steps, chunks, states, row, step, S_tiles, k_tiles, v_tiles, T_tiles, weights, full, free,
     R, R_tile, begin, column,
 ):  # fmt: skip
-    """The states that the chunks receive; what the last makes of its own, R alone asks for."""
+    """The states that the chunks receive. The last chunk is a step only if R is wanted."""
     for j in range(steps):
         keep(S, states, row + j * step, S_tiles)
         S = next_state(

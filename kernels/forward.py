@@ -1,5 +1,12 @@
 """The forward pass on the GPU: two launches, and the rules that pick kernel and tiles.
 
+    1  c and UT, or T_inv if a backward pass may follow    `ut_transform`, chunks in parallel
+    2  outputs and last states                             `chunk_scan`, from chunk to chunk
+
+Heads of odd sizes may be padded first (`padding`), and on Hopper a long sequence is cut into
+segments (`on_hopper`). What follows from shapes, strides and dtypes alone is found out once, by the
+functions called `prepare_...`; what they return is called for every tensor that looks the same.
+
 Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 """
 
@@ -37,18 +44,20 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
     return prepare_chunk_forward(*tensors, scale=scale, chunk_size=chunk_size)(*tensors)
 
 
-def prepare_chunk_forward(q, k, v, g, beta, initial_state, cu_seqlens, *, scale, chunk_size):
-    """`chunk_forward`, as a function of seven tensors that look like these."""
+def prepare_chunk_forward(
+    q, k, v, g, beta, initial_state, cu_seqlens, *, scale, chunk_size, keep=False,
+):  # fmt: skip
+    """`chunk_forward`, as a function of seven tensors that look like these; `keep` as below."""
     v_first = initial_state is not None and not initial_state.mT.is_contiguous()
     transposed = initial_state is not None and not v_first
     S = initial_state.mT if transposed else initial_state
-    options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size}
+    options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size, "keep": keep}
     prepared = prepare_forward(q, k, v, g, beta, S, cu_seqlens, **options)
 
     def run(q, k, v, g, beta, initial_state, cu_seqlens):
         S = initial_state.mT if transposed else initial_state
-        o, S = prepared(q, k, v, g, beta, S, cu_seqlens)
-        return o, S if v_first else S.mT
+        o, S, *kept = prepared(q, k, v, g, beta, S, cu_seqlens)
+        return o, S if v_first else S.mT, *kept
 
     return run
 
@@ -86,12 +95,13 @@ def prepare_forward(
     size = (N, HV, V, K) if v_first else (N, HV, K, V)
     plan = Plan(tensors, tile_rule(K, v.dtype, chunk_size))
     scaled = not keep  # beta goes into the matrix, but the backward pass wants it apart
-    transform, scan = prepare_transform(plan, scaled), prepare_scan(plan, scale, v_first, scaled)
+    transform = prepare_transform(plan, scaled, room=keep)
+    scan = prepare_scan(plan, scale, v_first, scaled)
     on_hopper = made_for_hopper(k, v, chunk_size)
     if on_hopper:
         from .on_hopper import prepare_scan as prepare_scan_on_hopper
 
-        early = prepare_transform(plan, scaled, hopper=True)
+        early = prepare_transform(plan, scaled, room=keep, hopper=True)
         scan_on_hopper = prepare_scan_on_hopper(plan, scale, v_first, scaled)
 
     def run(*tensors):
@@ -103,7 +113,7 @@ def prepare_forward(
         S_last = v.new_empty(size, dtype=torch.float32) if S is None else torch.empty_like(S)
         if plan.slots == 0:  # no token: the states stay
             S_last = S_last.zero_() if S is None else S_last.copy_(S)
-            return (o, S_last, None, None) if keep else (o, S_last)
+            return (o, S_last, *transform(k, g, beta, cu_seqlens)) if keep else (o, S_last)
         with on_device(v):
             # the copy engine reads tiles from addresses that are multiples of 16 bytes only
             if on_hopper and aligned(q, k, v):
@@ -136,18 +146,16 @@ class Plan:
         self.types = types(self.total, v, q, k, g, beta, S, cu_seqlens)
 
 
-def prepare_transform(plan, scaled, hopper=False):
+def prepare_transform(plan, scaled, room=False, hopper=False):
     """The UT transform, `run(k, g, beta, cu_seqlens)`: `c, UT`.
 
     Unless `scaled`, the second is `T_inv` itself. With `hopper` the scan for Hopper follows: `k` is
     aligned.
 
-    c : [HV * B * T], the chunks' cumulative log-decays in base 2; float64 for float32 inputs
-    UT : [HV * B * T, C], rows of the chunks' matrices; float32 for float32 inputs, else float16
+    c, UT : as `new_transform`, with `room` or without
     """
     H, HV, tiles, exact = plan.H, plan.HV, plan.tiles, plan.exact
-    C, rows = tiles["C"], HV * plan.total
-    c_dtype, UT_dtype = (torch.float64, torch.float32) if exact else (torch.float32, torch.float16)
+    C = tiles["C"]
     constants = {"K": plan.K, "C": C, "BK": tiles["BK"], "HAS_G": plan.has_g}
     constants |= {"PACKED": plan.packed, "SCALED": scaled}
     options = {"num_warps": 1}
@@ -163,11 +171,7 @@ def prepare_transform(plan, scaled, hopper=False):
     start = prepare_launch(kernel, (plan.slots, H), sizes, constants, plan.types, **options)
 
     def run(k, g, beta, cu_seqlens):
-        c = k.new_empty(rows, dtype=c_dtype)
-        if scaled:
-            UT = k.new_empty((rows, C), dtype=UT_dtype)
-        else:  # and room for a tile that reaches beyond the last row: `backward` cuts sequences off
-            UT = k.new_empty((rows + C, C), dtype=UT_dtype)[:rows]
+        c, UT = new_transform(k, HV, C, room)
         if plan.slots:
             start(k, g, beta, c, UT, cu_seqlens)
         return c, UT
@@ -175,17 +179,36 @@ def prepare_transform(plan, scaled, hopper=False):
     return run
 
 
+def new_transform(k, HV, C, room):
+    """Memory for the UT transform.
+
+    c : [HV * B * T], the chunks' cumulative log-decays in base 2; float64 for float32 inputs
+    UT : [HV * B * T, C], rows of the chunks' matrices; float32 for float32 inputs, else float16.
+        With `room` there are C rows more: `backward` cuts off the first sequences, and the copy
+        engine is told of as many rows as before.
+    """
+    rows, exact = HV * k.shape[0] * k.shape[1], k.dtype == torch.float32
+    c = k.new_empty(rows, dtype=torch.float64 if exact else torch.float32)
+    shape = (rows + C if room else rows, C)
+    return c, k.new_empty(shape, dtype=torch.float32 if exact else torch.float16)
+
+
 def prepare_scan(plan, scale, v_first, scaled):
     """The scan over chunks, `run(q, k, v, beta, c, UT, S, o, S_last, cu_seqlens)`."""
+    flags = {"HAS_S": plan.has_S, "PACKED": plan.packed, "SCALED": scaled}
+    walk = (chunk_scan_kernel, (scale, plan.T, plan.total), v_first, flags)
+    return prepare_walk(plan, dot_precision(plan.dtype), *walk)
+
+
+def prepare_walk(plan, precision, kernel, numbers, v_first, flags):
+    """A launch that goes from chunk to chunk, from a state that lies as `v_first` says."""
     tiles = plan.tiles
     constants = {"H": plan.H, "HV": plan.HV, "K": plan.K, "V": plan.V}
     constants |= state_layout(plan, v_first)
-    constants |= {"C": tiles["C"], "BK": tiles["BK"], "BV": tiles["BV"], "HAS_S": plan.has_S}
-    constants |= {"PACKED": plan.packed, "SCALED": scaled}
-    constants |= {"PRECISION": dot_precision(plan.dtype), "STAGES": tiles["stages"]}
-    grid, numbers = (plan.N * plan.HV * cdiv(plan.V, tiles["BV"]),), (scale, plan.T, plan.total)
-    warps = tiles["scan_warps"]
-    return prepare_launch(chunk_scan_kernel, grid, numbers, constants, plan.types, num_warps=warps)
+    constants |= {"C": tiles["C"], "BK": tiles["BK"], "BV": tiles["BV"], **flags}
+    constants |= {"PRECISION": precision, "STAGES": tiles["stages"]}
+    grid, warps = (plan.N * plan.HV * cdiv(plan.V, tiles["BV"]),), tiles["scan_warps"]
+    return prepare_launch(kernel, grid, numbers, constants, plan.types, num_warps=warps)
 
 
 def state_layout(plan, v_first):
@@ -208,11 +231,11 @@ def has_16bit_transform(plan):
     )  # fmt: skip
 
 
-def made_for_hopper(k, v, C, sizes=(64, 128, 256)):
-    """Are there kernels for this: compute capability 9.0, 16 bits, heads of these `sizes`?"""
+def made_for_hopper(k, v, C):
+    """Are there kernels for this: compute capability 9.0, 16 bits, heads of these sizes?"""
     return (
-        v.is_cuda and v.element_size() == 2 and k.shape[3] in sizes and v.shape[3] % 64 == 0
-        and C == 64 and capability(v.device) == (9, 0)
+        v.is_cuda and v.element_size() == 2 and k.shape[3] in (64, 128, 256)
+        and v.shape[3] % 64 == 0 and C == 64 and capability(v.device) == (9, 0)
     )  # fmt: skip
 
 

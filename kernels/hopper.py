@@ -1,12 +1,27 @@
 """What the kernels for Hopper share: the chain of states, and the warp that keeps it supplied.
 
-Gluon, Triton's lower level, gives each group of warps a program of its own. Tiles come by the copy
-engine; a group that needs a tile waits for its signal, and signals back when it has read it.
+    delta = UT (V - diag(gamma) K S^T)                                    eq-gdn-chunk-delta
+    S'    = gamma_C S + delta^T diag(gamma_C / gamma_i) K                 eq-gdn-chunk-state
+
+all of it transposed, `[d_v, .]`, so that each result is the left operand of the next product and
+stays in registers. Gluon, Triton's lower level, leaves to us what Triton decides for itself:
+
+groups    `warp_specialize` gives each group of warps a program and registers of its own: the first
+          has four warps and what registers the others leave.
+layouts   which thread holds what: a product leaves a `TILE`, and reads an `OPERAND` on its left.
+products  `matmul` starts one; `warpgroup_mma_wait(n, deps)` waits until at most the n last started
+          are under way. A result must not be touched before that.
+copies    the copy engine brings and takes tiles (`tma`). It and the tensor cores see what threads
+          have written to shared memory after a `fence_async_shared`. `tma.store_wait(0)` waits
+          until what leaves has left its tile, and the tile may be written again.
+barriers  chunk j has its tiles in place j % STAGES, with two barriers: `full`, when all has come,
+          and `free`, when all groups have read it. A barrier ends a phase after so many arrivals,
+          and begins the next; chunk j's is of parity (j // STAGES) & 1. Who waits for a free place
+          asks for the parity before, ^ 1, and is let through where no phase has ended yet.
+
+Reference: `gdn_ref.gated_delta_rule.chunk`.
 """
 
-from functools import cache, lru_cache
-
-import torch
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
@@ -17,7 +32,6 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_init,
     warpgroup_mma_wait,
 )
-from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 from .state_gradients import LEAST as _LEAST
 
@@ -25,7 +39,7 @@ C = gl.constexpr(64)  # tokens a chunk
 BV = gl.constexpr(64)  # value dimensions a program: the rows of one tensor core instruction
 BK = gl.constexpr(64)  # key dimensions a tile
 STAGES = gl.constexpr(2)  # chunks in flight, at least
-# a tile of 64 x 64 numbers over four warps, and as the left operand of the next product
+# 64 x 64 numbers over four warps: a product, and the left operand of the next
 TILE = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16]))
 OPERAND = gl.constexpr(gl.DotOperandLayout(0, TILE.value, 2))
 ROWS, COLUMNS = (gl.constexpr(gl.SliceLayout(1 - axis, TILE.value)) for axis in (0, 1))
@@ -33,6 +47,8 @@ ROWS, COLUMNS = (gl.constexpr(gl.SliceLayout(1 - axis, TILE.value)) for axis in 
 WEIGHTS = gl.constexpr(5)
 LOG, FROM_START, TO_END, WHOLE, STRENGTH = (gl.constexpr(n) for n in range(5))
 LEAST = gl.constexpr(_LEAST.value)
+# 64 x 64 numbers as they lie in memory: a thread has eight neighbours of a row
+LINES = gl.constexpr(gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0]))
 LINE = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))
 
 
@@ -77,7 +93,11 @@ def load_warp(
     q, k, v, UT, c_ptr, beta_ptr, beta_stride, q_tiles, k_tiles, v_tiles, UT_tiles, weights,
     full, free, tokens, begin, key_column, value_column, UT_row,
 ):  # fmt: skip
-    """Tiles of one chunk after the other, and its weights, as soon as there is room for them."""
+    """Tiles of one chunk after the other, and its weights, as soon as there is room for them.
+
+    Numbers are asked for before the wait. `expect` announces the bytes of the tiles, and with them
+    is one arrival at `full`; the weights, which this warp computes, are the other.
+    """
     STAGES: gl.constexpr = UT_tiles.shape[0]
     PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
     TILES: gl.constexpr = (1 if q is None else 2) * PARTS + 2
@@ -125,9 +145,15 @@ def weigh(weights, s, numbers):
 
 
 @gluon.jit
+def load_weight(weights, s, which: gl.constexpr, layout: gl.constexpr):
+    """One weight for each token of the chunk in place `s`."""
+    return weights.index(WEIGHTS * s + which).load(layout)
+
+
+@gluon.jit
 def weight(weights, s, which: gl.constexpr):
-    """One weight for each token of a chunk, as a row."""
-    return weights.index(WEIGHTS * s + which).load(COLUMNS)[None, :]
+    """The same as a row, for matrices whose columns are tokens."""
+    return load_weight(weights, s, which, COLUMNS)[None, :]
 
 
 @gluon.jit
@@ -156,7 +182,7 @@ def load_state(S_ptr, first_v, v_stride, k_stride, wanted, PARTS: gl.constexpr):
 
 @gluon.jit
 def store_state(S, S_ptr, first_v, v_stride, k_stride, wanted, PARTS: gl.constexpr):
-    """The reverse of `load_state`."""
+    """Write such a state, if `wanted`."""
     v = first_v + gl.arange(0, BV, ROWS)[:, None]
     for p in gl.static_range(PARTS):
         k = p * BK + gl.arange(0, BK, COLUMNS)[None, :]
@@ -180,7 +206,7 @@ def read_state(S, s, k_tiles, PARTS: gl.constexpr, S_tiles=None):
 
 @gluon.jit
 def solve(residual, UT, left, FULL: gl.constexpr):
-    """`residual UT^T`, started."""
+    """`residual UT^T`, started; of a chunk that is not `FULL`, of its `left` tokens alone."""
     if not FULL:
         residual = gl.where(gl.arange(0, C, COLUMNS)[None, :] < left, residual, 0.0)
     residual = gl.convert_layout(residual.to(UT.dtype), OPERAND)
@@ -190,7 +216,11 @@ def solve(residual, UT, left, FULL: gl.constexpr):
 
 @gluon.jit
 def carry(S, delta, weights, s, k_tiles, PARTS: gl.constexpr):
-    """The next state, started part by part (eq-gdn-chunk-state)."""
+    """The next state, started part by part (eq-gdn-chunk-state).
+
+    `delta` comes with the decay to the chunk's end. The decay over the whole chunk is the same for
+    all tokens: each row of S reads one of them.
+    """
     operand = gl.convert_layout(delta.to(k_tiles.dtype), OPERAND)
     whole = weights.index(WEIGHTS * s + WHOLE).slice(0, 1).load(ROWS)[:, None]
     parts = ()
@@ -250,29 +280,3 @@ def signals(COUNT: gl.constexpr, arrivals: gl.constexpr):
     for s in gl.static_range(COUNT):
         mbarrier.init(bars.index(s), count=arrivals)
     return bars
-
-
-@lru_cache(maxsize=4096)
-def tiling(dtype, rows, columns, tile_columns):
-    """A function that describes matrices that look alike to the copy engine, in tiles of `C` rows.
-
-    Triton checks each descriptor it makes for 3 us: here one, and the others are made after it.
-    """
-    block = [C.value, tile_columns]
-    base = torch.empty(0, dtype=dtype)
-    checked = vars(
-        TensorDescriptor(base, [rows, columns], [columns, 1], block, tile_layout(tile_columns))
-    )
-
-    def tiles(x):
-        descriptor = object.__new__(TensorDescriptor)
-        vars(descriptor).update(checked, base=x)
-        return descriptor
-
-    return tiles
-
-
-@cache
-def tile_layout(tile_columns):
-    """How a tile of 16-bit numbers lies in shared memory."""
-    return gl.NVMMASharedLayout.get_default_for([C.value, tile_columns], gl.float16)

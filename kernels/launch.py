@@ -48,7 +48,7 @@ def prepare_launch(kernel, grid, numbers, constants, types, tilings=(), **option
     """`launch` for calls that differ in their tensors only: `run(*tensors)`.
 
     A kernel takes tensors, or None for some, then `numbers`, then `constants`; the first tensors in
-    tiles, if `tilings` has one for each (see `hopper.tiling`). `types` and the tensors' alignment
+    tiles, if `tilings` has one for each (`on_hopper.tiling`). `types` and the tensors' alignment
     are what `kinds` is made of.
     """
     ready, cut = {}, len(tilings)

@@ -1,17 +1,23 @@
 """The launches of the kernels for Hopper, and the rule that cuts long sequences into segments.
 
+Each `prepare_...` takes the sizes of calls that look alike (`forward.Plan`), and returns a function
+of their tensors that does little but launch. Kernels get tiles: a `tiling` describes to the copy
+engine how a matrix lies in memory and how large its tiles are.
+
 Reference: `gdn_ref.gated_delta_rule.chunkwise`, `gdn_ref.backward.gradients`.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 
 import torch
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 from .chunk_gradients_hopper import chunk_gradients_hopper_kernel
 from .chunk_scan_hopper import chunk_scan_hopper_kernel
 from .chunk_states_hopper import chunk_states_hopper_kernel
 from .forward import state_layout
-from .hopper import BK, BV, C, tiling
+from .hopper import BK, BV, C
 from .launch import cdiv, prepare_launch
 from .segments import join_segments_kernel, segment_maps_kernel
 from .state_gradients_hopper import state_gradients_hopper_kernel
@@ -176,3 +182,29 @@ def segment_length(tokens, programs, device):
 def multiprocessors(device):
     """How many the device has."""
     return torch.cuda.get_device_properties(device).multi_processor_count
+
+
+@lru_cache(maxsize=4096)
+def tiling(dtype, rows, columns, tile_columns):
+    """A function that describes matrices that look alike to the copy engine, in tiles of `C` rows.
+
+    Triton checks each descriptor it makes for 3 us: here one, and the others are made after it.
+    """
+    block = [C.value, tile_columns]
+    base = torch.empty(0, dtype=dtype)
+    checked = vars(
+        TensorDescriptor(base, [rows, columns], [columns, 1], block, tile_layout(tile_columns))
+    )
+
+    def tiles(x):
+        descriptor = object.__new__(TensorDescriptor)
+        vars(descriptor).update(checked, base=x)
+        return descriptor
+
+    return tiles
+
+
+@cache
+def tile_layout(tile_columns):
+    """How a tile of 16-bit numbers lies in shared memory."""
+    return gl.NVMMASharedLayout.get_default_for([C.value, tile_columns], gl.float16)

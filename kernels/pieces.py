@@ -1,4 +1,4 @@
-"""A padded batch goes backwards in pieces of a few sequences: how few, and how it is cut.
+"""A padded batch goes backwards in pieces of a few sequences: how few, and where it is cut.
 
 No sequence asks for another's gradients, so states and their gradients can be in memory for one
 piece at a time.
@@ -18,7 +18,7 @@ def piece_length(N, programs, size, room):
 
     A scan takes as long as its waves, each of `room` programs; all pieces together must need no
     more waves than the N sequences at once. A piece has at least `LEAST_BYTES`, which on an H100
-    are the work of a third of a millisecond: four launches more are little beside it.
+    are the work of a third of a millisecond: a few launches more are little beside it.
 
     Parameters
     ----------
@@ -56,13 +56,12 @@ def pieces(tensors, lengths):
     return zip(*cut, strict=False)
 
 
-def has_room(T_inv):
-    """May a tile reach beyond the last row? Not in a copy that hooks of autograd have made."""
-    rows = T_inv.untyped_storage().nbytes() // T_inv[0].nbytes
-    return rows - T_inv.storage_offset() // T_inv.shape[1] >= len(T_inv) + T_inv.shape[1]
-
-
 def by_sequence(c, T_inv, v):
-    """What the forward pass has kept, with an axis of sequences in front, to be cut along it."""
+    """What the forward pass has kept, with an axis of sequences in front, to be cut along it.
+
+    Copies that hooks of autograd have made may lie otherwise in memory.
+    """
     B, T, HV = v.shape[:3]
-    return c.view(HV, B, T).transpose(0, 1), T_inv.view(HV, B, T, -1).transpose(0, 1)
+    C = T_inv.shape[1]
+    c, T_inv = c.contiguous(), T_inv.contiguous()[:-C]
+    return c.view(HV, B, T).transpose(0, 1), T_inv.view(HV, B, T, C).transpose(0, 1)

@@ -46,16 +46,18 @@ class Rule:
         self.scale, self.v_first = scale, v_first
         self.scan, self.gradients = None, prepare_backward(scale, chunk_size)
 
-    def activate(self, q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens):
+    def activate(
+        self, activations, q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens,
+    ):  # fmt: skip
         """The seven tensors that the kernels take."""
-        q, k, g, beta = self.activations.forward(q, k, g, beta, A_log, dt_bias)
+        q, k, g, beta = activations.forward(q, k, g, beta, A_log, dt_bias)
         v = in_dtype(v, self.dtype)
         S = None if initial_state is None else in_dtype(initial_state, torch.float32)
         return q, k, v, g, beta, S, cu_seqlens
 
     def forward(self, *tensors):
         """Outputs in v's dtype, and final states; what `backward` can use again, if kept."""
-        activated = self.activate(*tensors)
+        activated = self.activate(self.activations, *tensors)
         if self.scan is None:  # the first call of its kind
             options = {"scale": self.scale, "v_first": self.v_first}
             _, k, v, *_, cu_seqlens = activated
@@ -65,17 +67,16 @@ class Rule:
         o, S, *kept = self.scan(*activated)
         return in_dtype(o, tensors[2].dtype), S, *kept
 
-    def backward(self, tensors, do, dS, kept=()):
+    def backward(self, do, dS, *tensors, kept=()):
         """Gradients of the tensors, None for those that have none."""
         q, k, v, g, beta, A_log, dt_bias, S, _ = tensors
-        *given, S, cu_seqlens = self.activate(*tensors)
+        six = (q, k, g, beta, A_log, dt_bias)
+        activations = self.activations.lying_as(*six)
+        *given, S, cu_seqlens = self.activate(activations, *tensors)
         if not self.v_first:
             S, dS = (None if x is None else x.mT for x in (S, dS))
         dq, dk, dv, dg, dbeta, dS = self.gradients(*given, S, cu_seqlens, do, dS, *kept)
-        six = (q, k, g, beta, A_log, dt_bias)
-        dq, dk, dg, dbeta, dA_log, ddt_bias = self.activations.backward(
-            six, given[3], dq, dk, dg, dbeta
-        )
+        dq, dk, dg, dbeta, dA_log, ddt_bias = activations.backward(six, given[3], dq, dk, dg, dbeta)
         dS = None if S is None else dS if self.v_first else dS.mT
         gradients = (dq, dk, dv, dg, dbeta, dA_log, ddt_bias, dS, None)
         return tuple(
@@ -97,19 +98,20 @@ class Differentiable(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, do, dS):
-        rule, tensors, kept = ctx.rule, ctx.saved_tensors[:9], ctx.saved_tensors[9:]
+        rule, saved = ctx.rule, ctx.saved_tensors  # which a checkpoint hands out only once
+        tensors, kept = saved[:9], saved[9:]
         do = torch.zeros_like(tensors[2]) if do is None else do
         if torch.is_grad_enabled():  # create_graph=True
-            return None, *Once.apply(rule, do, dS, *tensors)
-        return None, *rule.backward(tensors, do, dS, kept)
+            return None, *Once.apply(rule.backward, do, dS, *tensors)
+        return None, *rule.backward(do, dS, *tensors, kept=kept)
 
 
 class Once(torch.autograd.Function):
-    """The backward pass where a second derivative may follow: it must not be taken for zero."""
+    """A backward pass where a second derivative may follow: it must not be taken for zero."""
 
     @staticmethod
-    def forward(ctx, rule, do, dS, *tensors):
-        return rule.backward(tensors, do, dS)
+    def forward(ctx, backward, *tensors):
+        return backward(*tensors)
 
     @staticmethod
     def backward(ctx, *gradients):

@@ -4,16 +4,30 @@
     Z  = T_inv^T dE = dE + (T_inv - I)^T dE                               eq-grad-solve
     dS = gamma_C dS' + (diag(gamma) dO)^T Q - (diag(beta gamma) Z)^T K    eq-grad-state
 
-The chain dS' -> dE -> Z -> dS decides the time; `chain_warps` do nothing else. `helper_warps`
-prepare beside them what does not wait for it: the scores, dO with its decay, T_inv - I in the
-dtype of the gradients, and zeros where a short chunk has no tokens. (T_inv itself would cost Z the
-rounding of all of dE.) One `load_warp` keeps the tiles of the next chunks coming. The first
-state's gradient leaves in float32: there dO with its decay comes in two halves. For 16-bit inputs,
-head dimensions of 64, 128 or 256, chunks of 64.
+A program has a sequence, a value head and 64 value dimensions, and walks from the last chunk to the
+first; everything but q and k is transposed, `[d_v, .]`. The chain dS' -> dE -> Z -> dS decides the
+time, and three groups of warps share the work around it:
+
+    load_warp     brings the tiles and weights of the next chunks
+    helper_warps  prepare what does not wait for the chain: the scores, dO with its decay, T_inv - I
+                  in the dtype of the gradients, and zeros where a short chunk has no tokens
+    chain_warps   carry dS in registers, and write dS' and dV
+
+Signals are those of `hopper`: `full` and `free` of a chunk's tiles, and likewise `ready` and `used`
+of what the helpers prepare, which has `TURNS` places.
+
+T_inv - I: with T_inv itself the product would round all of dE to 16 bits; so dE stays as it is, in
+float32, and only what is added to it has been rounded.
+
+Two halves of dO with its decay: the first state's gradient leaves in float32, but an operand has 16
+bits. What rounding has taken from the first chunk's operand is a second one, `low`, which comes in
+the place of a dO that does not come any more, and is added after the last step.
 
 With 256 key dimensions dS takes half of a thread's registers and a chunk's tiles a third of shared
 memory: dS is read where it waits to leave, the inverse stands in the place of T_inv, and what the
 helpers prepare has one place instead of two.
+
+For 16-bit inputs, head dimensions of 64, 128 or 256, chunks of 64.
 
 Reference: `gdn_ref.backward.chunk`.
 """
@@ -29,16 +43,22 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 
 from .hopper import (
     BV,
+    COLUMNS,
     FROM_START,
     LINE,
+    LINES,
     LOG,
+    OPERAND,
+    ROWS,
     STRENGTH,
+    TILE,
     TO_END,
     WEIGHTS,
     WHOLE,
     C,
     factor,
     load_numbers,
+    load_weight,
     matmul,
     segment,
     signals,
@@ -76,19 +96,18 @@ def helper_warps(
     tokens, scale, weights, q_tiles, k_tiles, do_tiles, T_tiles,
     scores_tiles, decayed_tiles, inverse_tiles, full, ready, used,
 ):  # fmt: skip
-    """For chunk after chunk: scores, decayed dO, T_inv - I; a short chunk's tiles filled up."""
+    """Chunk after chunk: scores, dO with its decay, T_inv - I; zeros in a short chunk's tiles."""
     dtype: gl.constexpr = k_tiles.dtype
     STAGES: gl.constexpr = k_tiles.shape[0]
     K: gl.constexpr = k_tiles.shape[2]
     TURNS: gl.constexpr = scores_tiles.shape[0]
-    chunk: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, C, 16])
     rows: gl.constexpr = gl.BlockedLayout([1, 8], [32 * 8 // K, K // 8], [4, 1], [1, 0])
-    lines: gl.constexpr = gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
-    r = gl.arange(0, C, gl.SliceLayout(1, chunk))[:, None]
-    i = gl.arange(0, C, gl.SliceLayout(0, chunk))[None, :]
-    row = gl.arange(0, C, gl.SliceLayout(1, lines))
-    column = gl.arange(0, C, gl.SliceLayout(0, lines))[None, :]
-    zero = gl.zeros([C, C], gl.float32, chunk)
+    LINE_ROWS: gl.constexpr = gl.SliceLayout(1, LINES)
+    r = gl.arange(0, C, ROWS)[:, None]
+    i = gl.arange(0, C, COLUMNS)[None, :]
+    row = gl.arange(0, C, LINE_ROWS)
+    column = gl.arange(0, C, gl.SliceLayout(0, LINES))[None, :]
+    zero = gl.zeros([C, C], gl.float32, TILE)
     chunks = (tokens + C - 1) // C
     for j in range(chunks):
         s = j % STAGES
@@ -102,21 +121,21 @@ def helper_warps(
             ours = gl.arange(0, C, gl.SliceLayout(1, rows))[:, None] < left
             q_tiles.index(s).store(gl.where(ours, q_tiles.index(s).load(rows), 0.0))
             k_tiles.index(s).store(gl.where(ours, k_tiles.index(s).load(rows), 0.0))
-            do_short = gl.where(row[:, None] < left, do_tiles.index(s).load(lines), 0.0)
+            do_short = gl.where(row[:, None] < left, do_tiles.index(s).load(LINES), 0.0)
             do_tiles.index(s).store(do_short)
             fence_async_shared()
         scores = matmul(q_tiles.index(s), k_tiles.index(s).permute((1, 0)), zero, False)
-        c_r = weights.index(WEIGHTS * s + LOG).load(gl.SliceLayout(1, chunk))[:, None]
+        c_r = load_weight(weights, s, LOG, ROWS)[:, None]
         c_r = gl.where(r < left, c_r, float("-inf"))  # sees nothing
-        c_i = weights.index(WEIGHTS * s + LOG).load(gl.SliceLayout(0, chunk))[None, :]
-        gamma = scale * weights.index(WEIGHTS * s + FROM_START).load(gl.SliceLayout(1, lines))
-        T_inv = T_tiles.index(s).load(lines)
+        c_i = weight(weights, s, LOG)
+        gamma = scale * load_weight(weights, s, FROM_START, LINE_ROWS)
+        T_inv = T_tiles.index(s).load(LINES)
         T_inv = gl.where(column < gl.where(row < left, row, 0)[:, None], T_inv, 0.0)
         inverse_tiles.index(j % inverse_tiles.shape[0]).store(T_inv.to(dtype))
-        decayed = gamma[:, None] * do_tiles.index(s).load(lines).to(gl.float32)
-        if TURNS == 1:  # as late as can be: the chain of the chunk before still reads
+        decayed = gamma[:, None] * do_tiles.index(s).load(LINES).to(gl.float32)
+        if TURNS == 1:  # wait as late as can be: the chain still reads what is there
             mbarrier.wait(used.index(b), (j & 1) ^ 1)
-        if j == chunks - 1:  # the low half, where the next dO would come
+        if j == chunks - 1:  # where the next dO would come
             low = decayed - decayed.to(dtype).to(gl.float32)
             do_tiles.index(chunks % STAGES).store(low.to(dtype))
         decayed_tiles.index(b).store(decayed.to(dtype))
@@ -147,12 +166,10 @@ def chain_warps(
     STAGES: gl.constexpr = k_tiles.shape[0]
     TURNS: gl.constexpr = scores_tiles.shape[0]
     WIDE: gl.constexpr = k_tiles.shape[2] > 128
-    chunk: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, C, 16])
-    operand: gl.constexpr = gl.DotOperandLayout(0, chunk, 2)
     operand_dS: gl.constexpr = gl.DotOperandLayout(0, dS.type.layout, 2)
-    i = gl.arange(0, C, gl.SliceLayout(0, chunk))[None, :]
-    v = gl.arange(0, BV, gl.SliceLayout(1, chunk))[:, None]
-    zero = gl.zeros([BV, C], gl.float32, chunk)
+    i = gl.arange(0, C, COLUMNS)[None, :]
+    v = gl.arange(0, BV, ROWS)[:, None]
+    zero = gl.zeros([BV, C], gl.float32, TILE)
     chunks = (tokens + C - 1) // C
     for j in range(chunks):
         s = j % STAGES
@@ -166,18 +183,18 @@ def chain_warps(
 
         # eq-grad-solve
         k = k_tiles.index(s)
-        dS_operand = dS_tile if WIDE else gl.convert_layout(dS_in, operand)
+        dS_operand = dS_tile if WIDE else gl.convert_layout(dS_in, OPERAND)
         read = matmul(dS_operand, k.permute((1, 0)), zero, False)
         seen = matmul(do_tiles.index(s).permute((1, 0)), scores_tiles.index(b), zero, False)
         if not WIDE:
             leave(dS_in, dS_out, dS_row - j * dS_step, dS_tile)
         to_end = weight(weights, s, TO_END)
         reads = -weight(weights, s, FROM_START) * weight(weights, s, STRENGTH)
-        whole = weights.index(WEIGHTS * s + WHOLE).slice(0, 1)
+        whole = weights.index(WEIGHTS * s + WHOLE).slice(0, 1)  # the same for all tokens
         dS = dS * whole.load(gl.SliceLayout(1, dS.type.layout))[:, None]
         read, seen = warpgroup_mma_wait(0, deps=[read, seen])
         dE = to_end * read + seen
-        dE_in = gl.convert_layout(dE.to(dtype), operand)
+        dE_in = gl.convert_layout(dE.to(dtype), OPERAND)
         Z = matmul(dE_in, inverse_tiles.index(j % inverse_tiles.shape[0]), dE, True)
         dS = matmul(decayed_tiles.index(b).permute((1, 0)), q_tiles.index(s), dS, True)
         Z = warpgroup_mma_wait(1, deps=[Z])

@@ -4,12 +4,21 @@
     A  = tril(diag(beta) (Gamma . K K^T), -1)                             eq-gdn-interaction
     UT = (I + A)^-1 diag(beta)                                            eq-ut-transform
 
-The diagonal blocks of T = (I + A)^-1 are solved row by row, all four side by side; a thread keeps
-whole columns, so no row waits for another thread. The blocks below follow on the tensor cores,
-T_ae = -T_aa (sum of A_ab T_be over e <= b < a)   (eq-inverse-blocks, one row of blocks at a time).
-They are computed transposed: then each product leaves its result where the next one reads it.
-Gluon, Triton's lower level, lets us say which thread holds what. For chunks of 64 tokens and up
-to 128 key dimensions, on NVIDIA GPUs from compute capability 8.0 on.
+A program has a chunk and a key head, and is a single warp. It computes K K^T once, in blocks on and
+below the diagonal. Then, for each value head:
+
+1. c and beta go to shared memory, and the diagonal blocks of A: for each pair of rows its four
+   numbers, of the four blocks, side by side (`A_pairs`);
+2. the diagonal blocks of T = (I + A)^-1 row by row, all four side by side; a thread keeps whole
+   columns (`ROW`), so no row waits for another thread;
+3. the blocks below on the tensor cores, one row of blocks at a time,
+   T_ae = -T_aa (sum of A_ab T_be over e <= b < a)                       eq-inverse-blocks
+   transposed: then each product leaves its result where the next one reads it;
+4. all blocks by way of shared memory to memory, 16 bytes a thread.
+
+`_reinterpret` shows the same bytes of shared memory in another shape: rows of four blocks are
+written, and single blocks read. Gluon, Triton's lower level, lets us say which thread holds what.
+For chunks of 64 tokens and up to 128 key dimensions, on NVIDIA GPUs from compute capability 8.0 on.
 
 Reference: `gdn_ref.wy.interaction`, and `gdn_ref.wy.solve` with diag(beta) on the right.
 """
@@ -102,8 +111,8 @@ def ut_transform_16bit_kernel(
     N, T, total, H, group, K: gl.constexpr,
     # blocks
     BK: gl.constexpr,
-    # flags: without SCALED, T_inv itself instead of UT; with HOPPER rows of k come without a stay
-    # in registers, since they start at multiples of 16 bytes, and the next launch may start early
+    # flags: without SCALED, T_inv itself instead of UT; with HOPPER rows of k start at multiples of
+    # 16 bytes and come without a stay in registers, and the next launch may start before this ends
     HAS_G: gl.constexpr, PACKED: gl.constexpr, SCALED: gl.constexpr, HOPPER: gl.constexpr,
 ):  # fmt: skip
     h = gl.program_id(1)
@@ -151,7 +160,7 @@ def ut_transform_16bit_kernel(
 
     c_tile = gl.allocate_shared_memory(gl.float32, [C], LINE)
     beta_tile = gl.allocate_shared_memory(gl.float32, [C], LINE)
-    A_tile = gl.allocate_shared_memory(gl.float32, [16, 16, 2, 2], PLAIN_4D)  # the blocks last
+    A_tile = gl.allocate_shared_memory(gl.float32, [16, 16, 2, 2], PLAIN_4D)
     A_pairs = A_tile._reinterpret(gl.float32, [16 * 16, BLOCKS], LINE)
     T_diagonal = gl.allocate_shared_memory(gl.float16, [BLOCKS, 16, 16], PLAIN_3D)
     T_blocks = T_diagonal._reinterpret(gl.float16, [BLOCKS, 16, 16], PLAIN)

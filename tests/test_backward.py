@@ -74,6 +74,14 @@ def test_as_many_of_each_as_there_are_tokens():
         backward.gradients(q, k, v, g[:1], beta, S, v, None)
 
 
+def test_a_state_of_another_shape_is_refused():
+    tensors, dO, dS = problem()
+    with pytest.raises(ValueError, match=r"^S: expected \[\.\.\., d_v, d_k\] = \[\.\.\., 7, 12\]"):
+        backward.gradients(*tensors[:5], tensors[5].mT, dO, dS)
+    with pytest.raises(ValueError, match="^dS: expected .*, got shape .*2, 1, 12"):
+        backward.gradients(*tensors, dO, dS[..., :1, :])
+
+
 def test_numpy_and_no_tokens():
     tensors, dO, dS = problem()
     arrays = [x.numpy() for x in (*tensors, dO, dS)]
@@ -85,8 +93,9 @@ def test_numpy_and_no_tokens():
     *tokens, dS_0 = backward.gradients(*empty, arrays[5], arrays[6][:, :0], arrays[7])
     assert [x.shape for x in tokens] == [x.shape for x in empty]
     np.testing.assert_array_equal(dS_0, arrays[7])
-    with pytest.raises(ValueError, match="chunk_size"):
-        backward.gradients(*arrays[:5], chunk_size=0)
+    for size in (0, 2.5, None):
+        with pytest.raises(ValueError, match=f"^chunk_size: .* at least 1, got {size}$"):
+            backward.gradients(*arrays[:5], chunk_size=size)
 
 
 def wrong_by(name, tensors, dO, dS):

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from tolerances import FORMS, assert_close
+from torch.autograd import forward_ad
 
 from gdn_ref import causal_conv1d, causal_conv1d_update
 
@@ -283,6 +284,19 @@ def test_update_refuses_and_leaves_the_pool_alone(change, error, message):
     good["weight"].requires_grad_()
     with torch.no_grad():
         causal_conv1d_update(**good)
+
+
+@pytest.mark.interpreter
+@pytest.mark.parametrize("backend", ["reference", "triton"])
+def test_a_forward_derivative_of_the_update_is_refused_not_dropped(backend):
+    if backend == "triton":
+        pytest.importorskip("triton")
+    x, pool, weight = torch.ones(2, 1, 5), torch.zeros(2, 5, 3), torch.ones(5, 4)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, torch.ones_like(x))
+        with pytest.raises(ValueError, match="^x: expected no gradient to be asked for"):
+            causal_conv1d_update(dual, pool, weight, backend=backend)
+    assert not pool.any()
 
 
 def test_triton_refuses_what_it_cannot_run():

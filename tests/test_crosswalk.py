@@ -17,7 +17,7 @@ import pytest
 import torch
 from tolerances import assert_close
 
-from gdn_ref import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule
+from gdn_ref import causal_conv1d, chunk_gated_delta_rule, fused_recurrent_gated_delta_rule
 from gdn_ref.proofs.data import hard_inputs
 
 SINGLE = 1e-5  # the others compute in float32
@@ -70,6 +70,21 @@ def test_fla_has_three_orders(fla, naive):
     assert parameters(fla.fused_recurrent_gated_delta_rule)[:7] == order
     order = ["q", "k", "v", "beta", "g"]
     assert parameters(naive.naive_recurrent_gated_delta_rule)[:5] == order
+
+
+def test_fla_needs_neither_g_nor_beta_token_by_token(fla):
+    theirs = inspect.signature(fla.fused_recurrent_gated_delta_rule).parameters
+    ours = inspect.signature(fused_recurrent_gated_delta_rule).parameters
+    for name in ("g", "beta"):
+        assert theirs[name].default is None and ours[name].default is inspect.Parameter.empty
+    assert "beta = torch.ones_like" in inspect.getsource(fla.fused_recurrent_gated_delta_rule)
+
+
+def test_fla_convolves_without_activation_unless_told(fla):
+    convolution = pytest.importorskip("fla.modules.convolution", reason="fla has moved it")
+    theirs = inspect.signature(inspect.unwrap(convolution.causal_conv1d)).parameters
+    assert theirs["activation"].default is None
+    assert inspect.signature(causal_conv1d).parameters["activation"].default == "silu"
 
 
 def test_fla_drops_unknown_keywords(fla):

@@ -249,6 +249,14 @@ def test_refused_before_anything_is_written(wrong, error, message, after_a_good_
     assert kept is None or torch.equal(bits(x["pool"]), bits(kept))
 
 
+def test_slots_that_hold_no_numbers():
+    x = {name: a.to("meta") for name, a in arguments().items()}
+    message = "^slot_idx: expected numbers to read, got a tensor on the meta device$"
+    with pytest.raises(ValueError, match=message):
+        decode(**x)
+    assert decode(**x | {"slot_idx": None}).shape == (4, 1, 4, 7)
+
+
 def test_values_are_read_again_when_they_change():
     x = arguments([2, 2])
     decode(**x)

@@ -100,7 +100,9 @@ REFUSED = [
     ("train_language_model.py", "--length", "1000000", "expected less than "),
     ("stream_tokens.py", "--count", "0", "at least 1, got 0"),
     ("stream_tokens.py", "--prompt", "", "at least one character"),
-    ("stream_tokens.py", "--temperature", "0", "expected above 0, got 0.0"),
+    ("stream_tokens.py", "--temperature", "0", "a finite number above 0, got 0"),
+    ("train_language_model.py", "--rate", "nan", "a finite number above 0, got nan"),
+    ("swap_into_qwen3_next.py", "--new-tokens", "0", "at least 1, got 0"),
     ("stream_tokens.py", "--weights", "nowhere.pt", "no such file: nowhere.pt"),
     ("swap_into_qwen3_next.py", "path", "nowhere", "no such folder: nowhere"),
 ]

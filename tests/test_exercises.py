@@ -127,6 +127,20 @@ def test_a_result_in_place_of_the_function_is_told(checker):
     assert repr(verdict) == "Not yet: expected a function, got int (test-double)"
 
 
+@pytest.mark.parametrize("unfinished", [None, ...])
+def test_an_unfinished_answer_is_told_from_one_that_raises(unfinished):
+    """What the checker stumbles over is not laid at the reader's door."""
+    for name, answer, what in (
+        ("05-clear", lambda S, k: unfinished, "your function returned"),
+        ("16-twice", unfinished, "your answer is"),
+    ):
+        reason = f"{what} {unfinished}: is there something to fill in, or a `return` to add?"
+        assert repr(exercises.check(name, answer)) == f"Not yet: {reason} ({name})"
+    verdict = exercises.check("05-clear", lambda S, k: 0)
+    reason = "your function returned something of type int, which does not fit: cannot unpack"
+    assert repr(verdict).startswith(f"Not yet: {reason}")
+
+
 def test_an_unknown_exercise_is_an_error():
     with pytest.raises(ValueError, match="no exercise is called '00-nothing'"):
         exercises.check("00-nothing", None)

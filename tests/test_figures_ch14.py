@@ -144,6 +144,14 @@ def test_what_the_chapter_says_of_the_records():
     assert 80 < ratio < 88  # "eighty times longer"
     call = {step: us for step, _, us in ch14_model.steps("call", "B1 T32768 H2/8 D128")}
     assert round(call["three groups of warps"] / call["segments"], 1) == 2.8
+    page = (ROOT / "chapters/14_bytes_and_flops.ipynb").read_text()
+    most = 0
+    for heads_ in (2, 4, 8, 16, 32, 64, 128):
+        times = ch14_model.limits(Shape((32768,), heads_ // 2, heads_, 128, 128))
+        most = heads_ if times["chain"] == max(times.values()) else most
+    assert f"Up to {most} heads the chain decides" in page
+    assert len(ch14_model.steps("transform", "B1 T32768 H16/32 D128")) == 5
+    assert "All five compute the same" in page
 
 
 def test_the_listed_record_is_of_the_step_that_the_chapter_names():

@@ -166,6 +166,8 @@ class TestModel:
         assert sum(parts["floor"].values()) == pytest.approx(
             ch16_model.floor_bytes(x) / token_heads, rel=1e-3
         )
+        words = re.search(r'"Five stacked bars.*', CHAPTER.read_text())[0]
+        assert all(f"{sum(sizes.values()):,.0f}" in words for sizes in parts.values())
 
     def test_typed_numbers(self):
         x = shape(ch16_model.TRAINING)
@@ -177,6 +179,21 @@ class TestModel:
         saved = int(re.search(r"states would save (\d+) % of the bytes", text)[1])
         kept = ch16_model.plan(x, keep=True)["moved"]
         assert saved == round(100 * (1 - kept / sum(moved.values())))
+
+    @pytest.mark.parametrize("name", ["B4 T4096 H16/32 D128", "B4 T65536 H4/8 D128"])
+    def test_the_page_moves_what_the_formulas_say(self, name):
+        """The sums of memory-time.js, which are Python but for `const` and `let`."""
+        script = (CHAPTER.parents[1] / "book/_static/figures/memory-time.js").read_text()
+        body = re.search(r"const plan = .*?\n(.*?)    const share", script, re.S)[1]
+        x = shape(name)
+        sums = {"B": len(x.lengths), "T": x.lengths[0], "heads": x.H_v, "d": x.d_k, "C": 64}
+        for line in body.strip().splitlines():
+            for one in line.strip().removeprefix("const ").removeprefix("let ").split(", "):
+                exec(one.rstrip(";"), {}, sums)
+        moved = ch16_model.kernel_bytes(x)
+        assert sums["floor"] == ch16_model.floor_bytes(x)
+        assert sums["moved"] == sum(moved.values())
+        assert (sums["prepare"], sums["first"]) == (moved["inverses"], moved["chunk_states"])
 
     def test_the_widget_follows_its_sliders(self):
         picture, *sliders = ch16.memory_and_time_widget().children

@@ -38,9 +38,10 @@ def file_name(path):
     return path.name
 
 
-def test_kernels_is_a_relative_link():
+def test_kernels_and_records_are_relative_links():
     """gdn_ref.kernels is kernels/; a package of that name at the root would shadow another."""
     assert os.readlink(ROOT / "gdn_ref" / "kernels") == "../kernels"
+    assert os.readlink(ROOT / "gdn_ref" / "records") == "../book/_data"
     assert not (ROOT / "kernels" / "__init__.py").exists()
 
 

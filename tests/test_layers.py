@@ -167,6 +167,27 @@ def test_beams_take_their_memory_along():
     GatedDeltaNetCache().reorder(beams)  # nothing to reorder
 
 
+BAD_BEAMS = {
+    "list": ([1, 0], TypeError, r"a torch.Tensor \[M\], got list"),
+    "float": (torch.tensor([1.0]), ValueError, "int32 or int64, got torch.float32"),
+    "mask": (torch.tensor([True, False]), ValueError, "int32 or int64, got torch.bool"),
+    "number": (torch.tensor(1), ValueError, r"shape \[M\], got \[\]"),
+    "device": (torch.tensor([1], device="meta"), ValueError, "device cpu, got meta"),
+    "beyond": (torch.tensor([0, 3]), ValueError, "numbers from 0 to 2, got 3"),
+    "negative": (torch.tensor([0, -1]), ValueError, "numbers from 0 to 2, got -1"),
+}
+
+
+@pytest.mark.parametrize("beams, error, message", BAD_BEAMS.values(), ids=BAD_BEAMS)
+def test_bad_beams_are_refused_and_the_cache_stays(beams, error, message):
+    cache = GatedDeltaNetCache(torch.ones(3, 4, 2), torch.ones(3, 1, 2, 2))
+    before = copy.copy(cache)
+    with pytest.raises(error, match=f"^sequences: expected {message}$"):
+        cache.reorder(beams)
+    assert cache.conv_state is before.conv_state
+    assert cache.recurrent_state is before.recurrent_state
+
+
 @torch.no_grad()
 def test_decoding_from_two_pools():
     """What a serving engine does with slots: one pass for the convolution, one for the rule."""
@@ -423,6 +444,12 @@ def test_a_number_of_key_heads_divides_the_value_heads(num_heads, error):
     ):
         with pytest.raises(error, match="^num_heads: expected "):
             convert(x, num_heads)
+
+
+def test_offsets_elsewhere_are_refused_by_the_layers_own_names():
+    net = GatedDeltaNet(12, 2, 6, device="meta")
+    with pytest.raises(ValueError, match="^cu_seqlens: expected device meta like x, got cpu$"):
+        net(torch.ones(1, 4, 12, device="meta"), cu_seqlens=torch.tensor([0, 4]))
 
 
 BAD_LAYERS = {

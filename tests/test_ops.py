@@ -10,6 +10,7 @@ import sys
 import pytest
 import torch
 from tolerances import FORMS, assert_close
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from gdn_ref import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule, prepared
 
@@ -441,6 +442,20 @@ def test_compiled_with_a_scale_that_is_a_symbol(op):
     assert_close(run(x), oracle(**x, scale=2 * 5**-0.5)[0], ROUNDING[torch.float32])
 
 
+@BOTH
+def test_traced_with_sizes_that_are_symbols(op):
+    x = inputs(T=5)
+    names = list(x)
+
+    def run(*tensors):
+        return op(**dict(zip(names, tensors, strict=True)), output_final_state=True)
+
+    graph = make_fx(run, tracing_mode="symbolic")(*x.values())
+    other = inputs(B=3, T=5, seed=1)
+    for found, expected in zip(graph(*other.values()), oracle(**other), strict=True):
+        assert_close(found, expected)
+
+
 def test_compiled_code_refuses_bad_offsets_too():
     torch.compiler.reset()
     run = torch.compile(chunk_gated_delta_rule, backend="eager")
@@ -523,6 +538,22 @@ def test_second_and_forward_derivatives(op):
     leaves = [a.requires_grad_() for a in x.values()]
     assert torch.autograd.gradcheck(function, leaves, check_forward_ad=True)
     assert torch.autograd.gradgradcheck(function, leaves)
+
+
+@BOTH
+def test_gradients_of_each_entry_of_a_batch(op):
+    x = inputs(T=5)
+
+    def loss(*tensors):
+        entry = {name: a[None] for name, a in zip(x, tensors, strict=True)}
+        return weighted_sum(op(**entry, output_final_state=True))
+
+    found = torch.func.vmap(torch.func.grad(loss, argnums=tuple(range(len(x)))))(*x.values())
+    for b in range(2):
+        alone = {name: a[b : b + 1] for name, a in x.items()}
+        expected = gradients(lambda **x: oracle(**x), alone)
+        for name, gradient in zip(x, found, strict=True):
+            assert_close(gradient[b : b + 1], expected[name])
 
 
 @BOTH

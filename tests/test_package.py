@@ -30,10 +30,13 @@ def python(code, cwd, **environment):
     return done.stdout.strip()
 
 
-def modules():
-    """The files that a wheel must hold, as paths from the root, `gdn_ref/kernels` included."""
-    folders = [p for p in (ROOT / "gdn_ref").iterdir() if p.is_dir()]
-    files = [p for folder in (ROOT / "gdn_ref", *folders) for p in folder.glob("*.py")]
+def contents():
+    """What a wheel must hold, as paths from the root: modules, kernels, and records for figures."""
+    home = ROOT / "gdn_ref"
+    folders = [p for p in home.iterdir() if p.is_dir()]
+    files = [p for folder in (home, *folders) for p in folder.glob("*.py")]
+    files += [*home.glob("records/*.json"), *home.glob("records/bench/*.json")]
+    files.append(home / "kernels" / "bench" / "NOTES.md")
     return {p.relative_to(ROOT).as_posix() for p in files}
 
 
@@ -90,7 +93,7 @@ for name in sorted(set(gdn_ref.__all__) - set(dir(gdn_ref))):
         print(name)
 """
     rules = "delta_rule gated_delta_rule linear_attention scalar_decay"
-    assert python(code, tmp_path) == f"__version__ affine chunking {rules} wy\nTrue"
+    assert python(code, tmp_path) == f"__version__ affine backward chunking {rules} wy\nTrue"
 
 
 def test_the_example_of_the_package_runs(tmp_path):
@@ -116,13 +119,14 @@ def build(*arguments):
 def distributions(tmp_path_factory):
     """The sdist, the wheel built from the checkout, and the wheel built from the sdist.
 
-    Built from a copy of the tracked folders, symlink included, so that nothing is left behind.
+    Built from a copy of the tracked folders, symlinks included, so that nothing is left behind.
     """
     at = tmp_path_factory.mktemp("distributions")
     checkout = at / "checkout"
     checkout.mkdir()
     for name in (
         "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "gdn_ref", "kernels", "tests",
+        "book",
     ):  # fmt: skip
         subprocess.run(["cp", "-RP", str(ROOT / name), str(checkout)], check=True)
     build("--wheel", "--outdir", at / "direct", checkout)
@@ -143,17 +147,17 @@ def distributions(tmp_path_factory):
 def test_the_sdist_holds_files(distributions):
     with tarfile.open(distributions["sdist"]) as tar:
         members = {member.name.partition("/")[2]: member for member in tar.getmembers()}
-    assert modules() <= set(members)
+    assert contents() <= set(members)
     assert not [name for name, member in members.items() if member.issym()]
     assert "LICENSE" in members
     assert {name.partition("/")[0] for name in members} & {"book", "chapters", "tests"} == set()
 
 
 @pytest.mark.parametrize("which", ["wheel", "wheel from sdist"])
-def test_the_wheel_holds_every_module_and_no_more(distributions, which):
+def test_the_wheel_holds_all_that_it_should_and_no_more(distributions, which):
     with zipfile.ZipFile(distributions[which]) as wheel:
         names = set(wheel.namelist())
-    assert {name for name in names if ".dist-info/" not in name} == modules()
+    assert {name for name in names if ".dist-info/" not in name} == contents()
 
 
 @pytest.mark.parametrize("which", ["wheel", "wheel from sdist"])
@@ -170,6 +174,10 @@ import pathlib, gdn_ref, gdn_ref.kernels, gdn_ref.gated_delta_rule
 print(pathlib.Path(gdn_ref.__file__).parent)
 for folder in gdn_ref.kernels.__path__:
     print(folder, *sorted(path.name for path in pathlib.Path(folder).glob("*.py")))
+from gdn_ref.figures import ch14_model, ch15_measure, ch16_model, ch17_records, ch20_swap
+found = [[*ch14_model.listed()], ch15_measure.record(), ch15_measure.variants_of_the_inverse()]
+found += [ch16_model.side_by_side(), ch17_records.decode_record(), ch20_swap.RECORD.read_text()]
+assert all(found), found
 """
     home, kernels, *others = python(code, tmp_path, PYTHONPATH=str(tmp_path / "site")).splitlines()
     assert Path(home) == tmp_path / "site" / "gdn_ref"

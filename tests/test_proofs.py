@@ -147,7 +147,7 @@ def test_an_unknown_label_cannot_be_proved(empty):
 def test_a_label_that_is_off_by_a_little_is_named():
     with pytest.raises(ValueError, match="'gdn-step'; did you mean eq-gdn-step"):
         registry.prove("gdn-step")
-    with pytest.raises(ValueError, match="'eq-unheard-of-by-anyone'$"):
+    with pytest.raises(ValueError, match="-by-anyone'; the verification page lists all$"):
         registry.prove("eq-unheard-of-by-anyone")
 
 
@@ -168,6 +168,35 @@ def test_the_command_says_what_it_needs(monkeypatch, capsys):
             with pytest.raises(SystemExit, match="2"):
                 command.main([])
         assert f"{missing} halted" in (printed := capsys.readouterr().err) and "`book`" in printed
+
+
+def test_the_command_takes_labels(capsys):
+    assert command.main(["eq-gdn-step", "eq-affine-compose"]) == 0
+    printed = capsys.readouterr().out
+    assert printed == f"{registry.prove('eq-gdn-step')}\n\n{registry.prove('eq-affine-compose')}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["gdn-step"], "no check is registered for 'gdn-step'; did you mean eq-gdn-step"),
+        (["--jobs", "0"], "argument --jobs: expected at least 1, got 0"),
+        (["--json", "."], "argument --json: expected a file, got the folder ."),
+        (["eq-gdn-step", "--json", "out.json"], "argument --json: expected no labels with it"),
+    ],
+)
+def test_a_wrong_argument_of_the_command_is_named(arguments, message, capsys, monkeypatch):
+    monkeypatch.setattr(command, "run_all", lambda jobs: pytest.fail("too late"))
+    with pytest.raises(SystemExit, match="2"):
+        command.main(arguments)
+    assert message in capsys.readouterr().err
+
+
+def test_a_label_that_fails_fails_the_command(empty):
+    registry.verifies("eq-test", method="algebra", covers="all", mutants={"a": {"x": 1}})(
+        lambda x=2: x
+    )
+    assert command.main(["eq-test"]) == 1
 
 
 def test_one_method_can_be_chosen():

@@ -142,8 +142,9 @@ def test_dtype_is_kept(rule, form, array):
 @each_rule
 def test_chunk_size_is_checked(rule, array):
     *inputs, S = hard_inputs(T=5)
-    with pytest.raises(ValueError, match="chunk_size: .* at least 1, got 0"):
-        run(rule, "chunkwise", array, inputs, S, chunk_size=0)
+    for size in (0, 2.5, None, "3"):
+        with pytest.raises(ValueError, match=f"^chunk_size: .* at least 1, got {size}$"):
+            run(rule, "chunkwise", array, inputs, S, chunk_size=size)
 
 
 @each_rule
@@ -164,6 +165,16 @@ def test_a_number_or_a_list_is_no_array_of_tokens():
     for given in ((k, k, k, 0.0, np.ones(3)), (k.tolist(), k.tolist(), k.tolist(), [0.0], [1.0])):
         with pytest.raises(ValueError, match=r"^tokens: .* with the same T, got shapes .*\(\)"):
             gated_delta_rule.chunkwise(*given, S=k)
+
+
+@each_rule
+@each_form
+@pytest.mark.parametrize("shape", [(3, 4), (1, 3), (4, 1), (3,), ()])
+def test_a_state_of_another_shape_is_refused(rule, form, array, shape):
+    """Transposed, it may fit by chance; with a row or a column for all, it would broadcast."""
+    inputs = hard_inputs(T=5, d_k=3, d_v=4)[:5]
+    with pytest.raises(ValueError, match=r"^S: expected .* d_k\] = \[\.\.\., 4, 3\], got"):
+        run(rule, form, array, inputs, np.ones(shape))
 
 
 @each_gated_rule

@@ -148,6 +148,22 @@ def test_dtypes(op, name, dtype):
     refused(op, ValueError, message, with_tensor(name, a_tensor(name).to(dtype)))
 
 
+NOT_DENSE = {
+    "sparse": (torch.Tensor.to_sparse, "layout torch.sparse_coo"),
+    "mkldnn": (torch.Tensor.to_mkldnn, "layout torch._mkldnn"),
+    "nested": (torch.nested.as_nested_tensor, "a nested one"),
+    "jagged": (lambda x: torch.nested.as_nested_tensor(x, layout=torch.jagged), "a nested one"),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("name", TENSORS[:6])
+@pytest.mark.parametrize("make, kind", NOT_DENSE.values(), ids=NOT_DENSE)
+def test_only_dense_tensors(op, name, make, kind):
+    message = rf"^{name}: expected a dense tensor \[.*\], got {kind}$"
+    refused(op, ValueError, message, with_tensor(name, make(a_tensor(name))))
+
+
 @BOTH
 @pytest.mark.parametrize("name", TENSORS[1:])
 def test_devices(op, name):
@@ -160,6 +176,13 @@ def test_a_host_tensor_among_device_tensors():
     x["cu_seqlens"] = torch.tensor([0, T])
     message = "^cu_seqlens: expected device meta like q, got cpu$"
     refused(chunk_gated_delta_rule, ValueError, message, x)
+
+
+@BOTH
+def test_offsets_that_hold_no_numbers(op):
+    x = {name: a.to("meta") for name, a in packed([0, T]).items()}
+    message = "^cu_seqlens: expected numbers to read, got a tensor on the meta device$"
+    refused(op, ValueError, message, x)
 
 
 # cu_seqlens
@@ -276,7 +299,11 @@ def test_scale_is_a_number(op, scale):
 
 
 @BOTH
-@pytest.mark.parametrize("scale", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize(
+    "scale",
+    [float("nan"), float("inf"), float("-inf"), -(10**400)],
+    ids=["nan", "inf", "-inf", "big"],
+)
 def test_scale_is_finite(op, scale):
     message = f"^scale: expected a finite number, got {scale}$"
     refused(op, ValueError, message, good() | {"scale": scale})

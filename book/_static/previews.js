@@ -31,13 +31,14 @@
     document.head.append(script);
   });
 
+  const typeset = (node) => window.GDN_TYPESET?.([...node.querySelectorAll("mjx-lazy")]);
   const fromHere = async (anchor) => {
     let target = document.getElementById(anchor);
     for (let up = 0; target && up < 2 && !target.matches(TARGETS); up += 1) {
       target = target.parentElement;
     }
     if (!target?.matches(TARGETS)) return null;
-    await window.GDN_TYPESET?.([...target.querySelectorAll("mjx-lazy")]);
+    await typeset(target);
     const holder = document.createElement("div");
     const described = target.matches("dt") && target.nextElementSibling;
     holder.append(...[target, ...(described ? described.querySelectorAll(":scope > p") : [])]
@@ -100,7 +101,8 @@
     owner.setAttribute("aria-describedby", "gdn-preview");
     put();
     new ResizeObserver(() => owner && put()).observe(box); // formulas and pictures come late
-    if (bare) MathJax.typesetPromise([content]);
+    // At once, not when in view: the box may be gone by then, and nothing in it be measured.
+    if (bare) MathJax.typesetPromise([content]).then(() => typeset(content));
   };
   const wanted = (node) => node.matches(":hover") || node.matches(":focus");
 

@@ -3,7 +3,7 @@
 A checker takes the reader's answer and raises `Wrong("reason")` when it is not right; the reason
 helps and never gives the answer away. In a chapter:
 
-    check("01-state-bytes", state_bytes)
+    check("01-pieces", combine)
 """
 
 import importlib
@@ -52,36 +52,49 @@ def check(name, answer):
             importlib.import_module(f"{__name__}.{path.stem}")
     if name not in CHECKERS:
         raise ValueError(f"name: no exercise is called {name!r}")
+    results = []
     try:
-        CHECKERS[name](without_nan(answer))
+        CHECKERS[name](watched(answer, results))
         verdict = Verdict(name)
     except Wrong as wrong:
         verdict = Verdict(name, str(wrong))
     except Exception as error:
-        kind = type(answer).__name__
-        reason = f"your answer raised {type(error).__name__}: {error}"
-        if str(error) == f"{kind!r} object is not callable":  # the result in place of the function
-            reason = f"expected a function, got {kind}"
-        verdict = Verdict(name, reason)
+        verdict = Verdict(name, what_went_wrong(error, answer, results))
     VERDICTS.append((name, bool(verdict)))
     return verdict
 
 
-def without_nan(answer):
-    """The answer, which is wrong where it is, or returns, NaN: that passes many comparisons."""
+def watched(answer, results):
+    """The answer, a function's results kept; NaN is wrong, for it passes many comparisons."""
     if inspect.isfunction(answer):
 
         @wraps(answer)
         def asked(*arguments, **options):
-            result = answer(*arguments, **options)
-            if holds_nan(result):
+            try:
+                results.append(answer(*arguments, **options))
+            except Exception as error:
+                raise Wrong(f"your function raised {type(error).__name__}: {error}") from error
+            if holds_nan(results[-1]):
                 raise Wrong("your function returned NaN, which is not a number")
-            return result
+            return results[-1]
 
         return asked
     if holds_nan(answer):
         raise Wrong("your answer holds NaN, which is not a number")
     return answer
+
+
+def what_went_wrong(error, answer, results):
+    """Why a checker could make nothing of the answer, or of what the function returned last."""
+    kind = type(answer).__name__
+    if str(error) == f"{kind!r} object is not callable":  # the result in place of the function
+        return f"expected a function, got {kind}"
+    if callable(answer) and not results:  # a kernel
+        return f"your answer raised {type(error).__name__}: {error}"
+    what, found = ("function returned", results[-1]) if results else ("answer is", answer)
+    if found is None or found is ...:
+        return f"your {what} {found}: is there something to fill in, or a `return` to add?"
+    return f"your {what} something of type {type(found).__name__}, which does not fit: {error}"
 
 
 def holds_nan(x):

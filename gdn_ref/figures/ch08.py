@@ -58,7 +58,7 @@ def _graph(ax, C, chosen=(), colour=COLOUR["state"], labels=None):
                 )
             )
             if lit and labels:
-                ax.text((m + n) / 2, 0.475 * (n - m) + 0.05, labels(n, m), ha="center", fontsize=10)
+                ax.text((m + n) / 2, 0.475 * (n - m) + 0.11, labels(n, m), ha="center", fontsize=10)
     ax.plot(range(C), [0] * C, "o", ms=13, color=COLOUR["key"])
     for token in range(C):
         ax.text(token, -0.015, f"{token + 1}", color="white", ha="center", va="center", fontsize=9)

@@ -146,7 +146,7 @@ def order_slips(seeds=2):
     for order, role, dashes in (("the rule", "state", "-"), ("read, then decay", "error", "-.")):
         lower.semilogy(repeated_key(order), dashes, color=COLOUR[role], label=order)
     lower.set(xlabel="times that the key comes", ylabel="answer at the key")
-    lower.legend(loc="center left")
+    lower.legend(loc="lower left")
     return fig
 
 

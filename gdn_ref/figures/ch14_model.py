@@ -14,7 +14,7 @@ BANDWIDTH = 3.35e12  # the same card, bytes a second, by its data sheet
 RIDGE = PEAK / BANDWIDTH  # FLOPs in the time of a byte
 PROCESSORS = 132
 SLICE = 64  # value dimensions of one program of the scan
-RECORDS = Path(__file__).parents[2] / "book" / "_data" / "bench"
+RECORDS = Path(__file__).parents[1] / "records" / "bench"
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from .. import wy
 from ..chunking import decay
 from ..proofs.data import hard_inputs, relative_error
 
-ROOT = Path(__file__).parents[2]
-RECORD = ROOT / "book" / "_data" / "bench" / "forward_steps_h100.json"
-LOG = ROOT / "kernels" / "bench" / "NOTES.md"
+PACKAGE = Path(__file__).parents[1]
+RECORD = PACKAGE / "records" / "bench" / "forward_steps_h100.json"
+LOG = PACKAGE / "kernels" / "bench" / "NOTES.md"
 
 
 def record():

@@ -222,7 +222,8 @@ def memory_and_time(keep=False, segment=64, T=4096, heads=32, layers=24, B=4, d=
             if size > 0.12 * most:
                 ax.text(left + size / 2, 0, name, ha="center", va="center", color="white")
             left += size
-        ax.text(left + 0.01 * most, 0, f"{left / 1e9:.3g} GB", va="center", fontsize=9)
+        size = f"{left / 1e12:.3g} TB" if left >= 1e12 else f"{left / 1e9:.3g} GB"
+        ax.text(left + 0.01 * most, 0, size, va="center", fontsize=9)
         ax.set(xlim=(0, 1.15 * most), xticks=[], yticks=[])
         ax.set_title(title, fontsize=9, loc="left")
         ax.spines["bottom"].set_visible(False)

@@ -166,7 +166,7 @@ def peak(B, T, H, HV, D, room=None):
         call = rule.Rule(tensors, torch.bfloat16, 64, True, **options, negative=False)
         with Alive() as alive:
             o, S, *kept = call.forward(*tensors)  # alive while the backward pass is at work
-            call.backward(tensors, do, dS, kept)
+            call.backward(do, dS, *tensors, kept=kept)
             del o, S, kept
     return alive.peak
 

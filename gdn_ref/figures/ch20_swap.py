@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-RECORD = Path(__file__).parents[2] / "book" / "_data" / "swap_cpu.json"
+RECORD = Path(__file__).parents[1] / "records" / "swap_cpu.json"
 MODES = {"greedy, with cache": {}, "greedy, no cache": {"use_cache": False}}
 MODES |= {"3 beams": {"num_beams": 3}}
 

@@ -1,4 +1,7 @@
-"""Run every check, print a table, write JSON, and fail if a check fails or a mutant survives."""
+"""Run every check, print a table, write JSON, and fail if a check fails or a mutant survives.
+
+With labels, run the checks of these equations alone and say what each rejects.
+"""
 
 import argparse
 import datetime
@@ -83,13 +86,34 @@ def table(results):
     )
 
 
+def prove_each(labels, parser):
+    """Print the report of each of these equations; 0 if all hold."""
+    try:
+        reports = [registry.prove(label) for label in labels]
+    except ValueError as error:
+        parser.error(str(error))
+    print(*reports, sep="\n\n")
+    return 0 if all(reports) else 1
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m gdn_ref.proofs", description=__doc__)
+    parser.add_argument("labels", nargs="*", metavar="label", help="such as eq-gdn-chunk-state")
     parser.add_argument("--json", type=Path, help="write the results to this file")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default 2)")
     args = parser.parse_args(argv)
+    if args.jobs < 1:
+        parser.error(f"argument --jobs: expected at least 1, got {args.jobs}")
+    if args.labels and args.json:
+        parser.error("argument --json: expected no labels with it, for it holds every check")
+    if args.json:  # now, not after the checks
+        if args.json.is_dir():
+            parser.error(f"argument --json: expected a file, got the folder {args.json}")
+        args.json.parent.mkdir(parents=True, exist_ok=True)
 
     try:
+        if args.labels:
+            return prove_each(args.labels, parser)
         results = run_all(args.jobs)
     except ModuleNotFoundError as error:
         parser.error(f"{error}; the checks need the package's extra `book`")
@@ -104,7 +128,6 @@ def main(argv=None):
         f"{sum(c['seconds'] for c in results['checks']):.1f} s of checks"
     )
     if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(json.dumps(results, indent=1))
     wrong = failures(results)
     for line in wrong:

@@ -53,6 +53,28 @@ def last_value_is_forced(order=(0, 1), free=0, share=1):
 
 
 @verifies(
+    "eq-recall-rank",
+    method="polynomial",
+    covers="the other way round: 3 pairs, d_k = 2, every key and value",
+    mutants={
+        "the first two values swapped": {"order": (1, 0)},
+        "their keys not inverted": {"inverse": lambda keys: sp.eye(2)},
+        "a minor of the keys alone": {"column": 0},
+    },
+)
+def a_minor_is_an_error(order=(0, 1), inverse=lambda keys: keys.adjugate(), column=2):
+    """The state through two pairs misses the third value by a minor of [K V], over det K_12.
+
+    So if V adds no rank, that state returns the third value too.
+    """
+    K, V = letters("k", 3, 2), letters("v", 3, 1)  # each row of S is a problem of its own
+    first, values = K[:2, :], V.extract(list(order), [0])
+    miss = first.det() * V[2] - (K.row(2) * inverse(first) * values)[0]
+    minor = K.row_join(K.row_join(V).col(column)).det(method="berkowitz")
+    return left_over([miss - minor])
+
+
+@verifies(
     "eq-least-squares-memory",
     method="polynomial",
     covers="more pairs than dimensions: 3 pairs, d_k = 2, every key and value",
@@ -122,13 +144,13 @@ def share_that_is_lost(left=lambda n, d: 1 - sp.Rational(d, n)):
     return left_over(residual)
 
 
-c, x = sp.symbols("c x", positive=True)
+factor, x = sp.symbols("lambda x", positive=True)
 
 
 @verifies(
     "eq-best-scale",
     method="algebra",
-    covers="every crosstalk x > 0 and every factor c",
+    covers="every crosstalk x > 0 and every factor",
     mutants={
         "no factor": {"best": sp.Integer(1)},
         "1 / x": {"best": 1 / x},
@@ -137,8 +159,9 @@ c, x = sp.symbols("c x", positive=True)
     },
 )
 def scaled_read(best=1 / (1 + x), least=x / (1 + x)):
-    """The signal loses (1 - c)^2, the crosstalk keeps c^2 x: complete the square."""
-    return sp.simplify((1 - c) ** 2 + c**2 * x - least - (1 + x) * (c - best) ** 2)
+    """The signal loses (1 - f)^2, the crosstalk keeps f^2 x: complete the square."""
+    scaled = (1 - factor) ** 2 + factor**2 * x
+    return sp.simplify(scaled - least - (1 + x) * (factor - best) ** 2)
 
 
 def signed_units(d):

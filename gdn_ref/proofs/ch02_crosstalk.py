@@ -181,26 +181,26 @@ def least_total_overlap(floor=lambda n, d: sp.Rational(n * n, d), own=0):
     method="polynomial",
     covers="any distribution on 3 keys in d_k = 2 dimensions",
     mutants={
-        "trace of C, not of C^2": {"moment": lambda C: C.trace()},
-        "trace of C, squared": {"moment": lambda C: C.trace() ** 2},
+        "trace of Sigma, not of Sigma^2": {"moment": lambda Sigma: Sigma.trace()},
+        "trace of Sigma, squared": {"moment": lambda Sigma: Sigma.trace() ** 2},
         "distance from I": {"centre": 1},
         "distance from I / d_k^2": {"centre": sp.Rational(1, 4)},
     },
 )
-def overlap_of_any_keys(moment=lambda C: (C * C).trace(), centre=HALF):
-    """Three keys with symbols for their probabilities: the mean squared overlap is trace C^2.
+def overlap_of_any_keys(moment=lambda Sigma: (Sigma * Sigma).trace(), centre=HALF):
+    """Three keys with symbols for their probabilities: the mean squared overlap is trace Sigma^2.
 
-    For unit keys trace C = 1, and then trace C^2 - 1/d_k is the squared distance of C from I/d_k;
-    the second residual keeps the trace as it is, so that the keys may stay symbols.
+    For unit keys trace Sigma = 1, and then trace Sigma^2 - 1/d_k is the squared distance of Sigma
+    from I/d_k; the second residual keeps the trace as it is, so that the keys may stay symbols.
     """
     keys = [sp.Matrix(row) for row in entries("k", 3, 2)]
     p = sp.symbols("p_:3")
-    C = sp.zeros(2)
+    Sigma = sp.zeros(2)
     for share, key in zip(p, keys, strict=True):
-        C += share * key * key.T
+        Sigma += share * key * key.T
     mean = sum(p[a] * p[b] * (keys[a].T * keys[b])[0] ** 2 for a, b in product(range(3), repeat=2))
-    distance = sum(x**2 for x in C - centre * C.trace() * sp.eye(2))
-    return left_over([mean - moment(C), moment(C) - C.trace() ** 2 / 2 - distance])
+    distance = sum(x**2 for x in Sigma - centre * Sigma.trace() * sp.eye(2))
+    return left_over([mean - moment(Sigma), moment(Sigma) - Sigma.trace() ** 2 / 2 - distance])
 
 
 @verifies(

@@ -3,12 +3,12 @@
 from itertools import product
 
 import numpy as np
-from sympy import MatrixSymbol, ZeroMatrix
+from sympy import MatrixSymbol
 
 from .. import linear_attention
 from .data import hard_inputs, relative_error
 from .registry import verifies
-from .symbols import K, S, V, d_v, k, q, v
+from .symbols import K, S, V, k, q, v
 from .token_forms import (
     FORM,
     REAL_SIZE,
@@ -50,21 +50,22 @@ def mask_in_blocks(inside=lambda C: ones_below(C, 0), past=lambda N: ones_below(
     method="algebra",
     covers="every r, d_k, d_v",
     mutants={
-        "strict M": {"scores": q.T * K.T * 0},
-        "S not read": {"old": ZeroMatrix(d_v, 1).T},
+        "strict M": {"own": 0 * v.T},
+        "only its own token seen": {"earlier": 0 * q.T * K.T},
+        "S not read": {"old": 0 * v.T},
         "the write left out": {"write": 0 * v * k.T},
         "S written twice": {"write": v * k.T + S},
     },
 )
-def chunk_step(scores=q.T * K.T, old=q.T * S.T, write=v * k.T):
-    """Base, r = 0: S. Step: S_r = S + V^T K gains v k^T.
+def chunk_step(old=q.T * S.T, earlier=q.T * K.T, own=q.T * k * v.T, write=v * k.T):
+    """Base, r = 0: S. Step: S + V^T K gains v k^T, and then q reads.
 
-    Row r of O is (S_r q)^T. Row r of M has ones up to the token
-    itself, so row r of M . Q K^T is q^T K^T.
+    Its row of M has ones up to the token itself, so its row of M . Q K^T
+    is q^T K^T for the tokens before it, and q^T k for its own.
     """
-    state = S + V.T * K
-    step = (state + v * k.T) - (S + V.T * K + write)
-    return [step, (state * q).T - (old + scores * V)]
+    state = (S + V.T * K) + v * k.T
+    row = old + earlier * V + own
+    return [state - (S + V.T * K + write), (state * q).T - row]
 
 
 NEITHER = {  # no decay, no correction: linear attention as a case of the general chunk form

@@ -54,6 +54,8 @@ def unrolled_step(old=alpha * gamma * S, earlier=alpha * V.T * D * K, write=v * 
         "earlier writes not decayed": {"earlier": V.T * D * K},
         "the write decayed too": {"write": alpha * v * k.T},
         "M for Gamma": {"scores": q.T * K.T},
+        "strict Gamma": {"own": 0 * v.T},
+        "Gamma one token late": {"scores": q.T * K.T * D},
         "Q not scaled": {"scale": 1},
     },
 )
@@ -61,13 +63,17 @@ def chunk_step(
     old=alpha * gamma * S,
     earlier=alpha * V.T * D * K,
     write=v * k.T,
-    scores=q.T * K.T * D,
-    scale=gamma,
+    scores=alpha * q.T * K.T * D,
+    own=q.T * k * v.T,
+    scale=alpha * gamma,
 ):
-    """Base, r = 0: S. Step: S_r = gamma S + V^T D K decays and gains; row r of O is (S_r q)^T."""
-    state = gamma * S + V.T * D * K
-    step = (alpha * state + v * k.T) - (old + earlier + write)
-    return [step, (state * q).T - (scale * q.T * S.T + scores * V)]
+    """Base, r = 0: S. Step: gamma S + V^T D K decays and gains v k^T, and then q reads.
+
+    Its row of Gamma is alpha times the one before, and 1 for the token itself.
+    """
+    state = alpha * (gamma * S + V.T * D * K) + v * k.T
+    row = scale * q.T * S.T + scores * V + own
+    return [state - (old + earlier + write), (state * q).T - row]
 
 
 NO_CORRECTION = {"E": lambda x: x.V}

@@ -15,19 +15,19 @@ from .token_forms import decay_from_start, decay_mask, modular_tokens, ones_belo
 definition("eq-gamma", "The decay from the state before the chunk to token r.")
 definition("eq-decay-mask", "The decay from token i to token r, for each pair of a chunk.")
 
-i, j, m = symbols("i j m", integer=True)
+i, j, n = symbols("i j n", integer=True)
 g = IndexedBase("g")
 
 
 def stretch(first, last):
     """`g_{first+1} + ... + g_last`: the logarithm of Gamma."""
-    return Sum(g[j], (j, first + 1, last))
+    return Sum(g[n], (n, first + 1, last))
 
 
 @verifies(
     "eq-decay-mask-factor",
     method="algebra",
-    covers="every m <= i <= r",
+    covers="every j <= i <= r",
     mutants={
         "the writer's decay counted": {"log_Gamma": lambda i, r: stretch(i - 1, r)},
         "the reader's decay left out": {"log_Gamma": lambda i, r: stretch(i, r - 1)},
@@ -35,10 +35,10 @@ def stretch(first, last):
     },
 )
 def stretches_join(log_Gamma=stretch, log_gamma=lambda r: stretch(0, r)):
-    """In logarithms: Gamma_ri gamma_i = gamma_r and Gamma_ri Gamma_im = Gamma_rm."""
+    """In logarithms: Gamma_ri gamma_i = gamma_r and Gamma_ri Gamma_ij = Gamma_rj."""
     reader = symbols("r", integer=True)
     factor = log_Gamma(i, reader) + log_gamma(i) - log_gamma(reader)
-    chain = log_Gamma(i, reader) + log_Gamma(m, i) - log_Gamma(m, reader)
+    chain = log_Gamma(i, reader) + log_Gamma(j, i) - log_Gamma(j, reader)
     return [factor.simplify(), chain.simplify()]
 
 

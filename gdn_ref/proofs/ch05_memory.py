@@ -178,7 +178,7 @@ def repetition(start=1.0, linear=False, strength=None):
     method="algebra",
     covers="it recalls all pairs: every number of them, d_k, d_v",
     mutants={
-        "G not inverted": {"inverse": 1},
+        "K K^T not inverted": {"inverse": 1},
         "S_0 not subtracted": {"asked": V_T},
         "S_0 forgotten": {"start": 0},
     },

@@ -67,6 +67,7 @@ def rows(claim=row_by_row):
     covers="every d, unit key",
     mutants={
         "1 and 2 swapped": {"projection": 2, "reflection": 1},
+        "identity at 0.1": {"identity": Rational(1, 10)},
         "reflection at 1.9": {"reflection": Rational(19, 10)},
         "a key of length 2": {"norm2": 4},
     },

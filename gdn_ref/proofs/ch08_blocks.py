@@ -9,7 +9,7 @@ from .registry import verifies
 from .token_forms import first_chunk, modular_tokens, ones_below
 
 # The two diagonal blocks of I + A, of any size, and the block below the diagonal.
-upper, lower, below = symbols("X Z Y", commutative=False)
+upper, lower, below = symbols("upper lower Y", commutative=False)
 BELOW = Matrix([[0, 0], [below, 0]])
 
 
@@ -59,22 +59,22 @@ def blocks_at_real_size(sign=-1, solved=substitution):
     covers="every block size b",
     mutants={
         "sign": {"sign": 1},
-        "T left out on the left": {"left": eye(2)},
-        "T left out on the right": {"right": eye(2)},
+        "X left out on the left": {"left": eye(2)},
+        "X left out on the right": {"right": eye(2)},
         "the block above the diagonal": {"selected": Matrix([[0, below], [0, 0]])},
     },
 )
 def doubling_step(sign=-1, left=None, right=None, selected=BELOW):
-    """If T_b inverts both diagonal blocks, T_2b inverts the block of twice the size.
+    """If X_b inverts both diagonal blocks, X_2b inverts the block of twice the size.
 
-    Base, b = 1: the diagonal of I + A is 1, so T_1 = I. The symbols do not commute.
+    Base, b = 1: the diagonal of I + A is 1, so X_1 = I. The symbols do not commute.
     """
-    T_b = Matrix([[upper**-1, 0], [0, lower**-1]])
-    T_2b = T_b + sign * (T_b if left is None else left) * selected * (
-        T_b if right is None else right
+    X_b = Matrix([[upper**-1, 0], [0, lower**-1]])
+    X_2b = X_b + sign * (X_b if left is None else left) * selected * (
+        X_b if right is None else right
     )
     block = Matrix([[upper, 0], [below, lower]])
-    return (block * T_2b - eye(2)).expand()
+    return (block * X_2b - eye(2)).expand()
 
 
 @verifies(
@@ -99,5 +99,5 @@ def doubling_at_real_size(sign=-1, last=32, selected=quarter):
     at most 192 / p, below 1e-16.
     """
     A = real_size()
-    T = doubling_stages(A, sign, last, selected)[-1]
-    return T + A @ T - np.eye(len(A), dtype=np.int64)
+    X = doubling_stages(A, sign, last, selected)[-1]
+    return X + A @ X - np.eye(len(A), dtype=np.int64)

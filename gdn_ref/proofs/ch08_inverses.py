@@ -77,11 +77,11 @@ def quarter(C, b):
 
 
 def doubling_stages(A, sign=-1, last=None, selected=quarter):
-    """`T_1 = I, T_2, T_4, ..., T_C` (eq-inverse-doubling)."""
+    """`X_1 = I, X_2, X_4, ..., X_C` (eq-inverse-doubling)."""
     stages, b = [identity(A)], 1
     while b <= (len(A) // 2 if last is None else last):
-        T = stages[-1]
-        stages.append(T + sign * (T @ (A * ones_like(selected(len(A), b), A)) @ T))
+        X = stages[-1]
+        stages.append(X + sign * (X @ (A * ones_like(selected(len(A), b), A)) @ X))
         b *= 2
     return stages
 

@@ -7,12 +7,10 @@ polynomial of degree at most 3 * 128 + 2 = 386, and a wrong form passes with pro
 386 / p, about 2e-16.
 """
 
-from sympy import ZeroMatrix
-
 from .. import delta_rule
 from .data import hard_inputs, worst
 from .registry import verifies
-from .symbols import E, I_k, K, S, U, W, beta, d_v, k, q, u_new, v, w_new
+from .symbols import E, I_k, K, S, U, W, beta, k, q, u_new, v, w_new
 from .token_forms import (
     REAL_SIZE,
     chunkwise,
@@ -125,22 +123,29 @@ def solve_at_real_size(form=DELTA):
     method="algebra",
     covers="every r, d_k, d_v",
     mutants={
-        "S not read": {"old": ZeroMatrix(1, d_v)},
+        "S not read": {"old": 0 * v.T},
         "values in place of deltas": {"written": beta * v},
         "sign of the write": {"written": -beta * (v - (S + E.T * K) * k)},
         "S written twice": {"state": 2 * S + E.T * K},
+        "strict M": {"own": 0 * q.T * k},
+        "only its own token seen": {"earlier": 0 * q.T * K.T},
     },
 )
 def state_and_output(
-    state=S + E.T * K, written=beta * (v - (S + E.T * K) * k), old=q.T * S.T, seen=q.T * K.T
+    state=S + E.T * K,
+    written=beta * (v - (S + E.T * K) * k),
+    old=q.T * S.T,
+    earlier=q.T * K.T,
+    own=q.T * k,
 ):
-    """S_r = S + E^T K takes one token and gains one row of E; and row r of O is (S_r q)^T.
+    """S + E^T K takes one token and gains one row of E; and then q reads.
 
-    Row r of M keeps the rows up to r, so row r of M . Q K^T is q^T K^T.
+    Its row of M has ones up to the token itself, so its row of M . Q K^T is q^T K^T for the tokens
+    before it, and q^T k for its own.
     """
-    before = S + E.T * K
-    after = before * (I_k - beta * k * k.T) + beta * v * k.T
-    return [after - (state + written * k.T), (before * q).T - (old + seen * E)]
+    after = (S + E.T * K) * (I_k - beta * k * k.T) + beta * v * k.T
+    row = old + earlier * E + own * written.T
+    return [after - (state + written * k.T), (after * q).T - row]
 
 
 WRONG_CHUNKS = {

@@ -106,15 +106,23 @@ def state_after_one_more(old=alpha * gamma * S, earlier=alpha * E.T * D * K, wri
     covers="every r, d_k, d_v",
     mutants={
         "M for Gamma": {"scores": q.T * K.T},
+        "strict Gamma": {"own": 0 * q.T * k},
+        "Gamma one token late": {"scores": q.T * K.T * D},
+        "Gamma twice": {"scores": alpha * q.T * K.T * D * D},
         "Q not scaled": {"scale": 1},
-        "sign of the chunk's part": {"scores": -q.T * K.T * D},
-        "Gamma twice": {"scores": q.T * K.T * D * D},
+        "sign of the chunk's part": {"scores": -alpha * q.T * K.T * D},
     },
 )
-def output_row(scale=gamma, scores=q.T * K.T * D):
-    """Row r of O is (S_r q)^T, and row r of Gamma . Q K^T is q^T K^T diag(Gamma_ri)."""
+def output_row(scale=alpha * gamma, scores=alpha * q.T * K.T * D, own=q.T * k):
+    """One token more reads after its own write: its row of O is (S_r q)^T.
+
+    Its row of Gamma is alpha times the one before, and 1 for the token itself.
+    """
     state = gamma * S + E.T * D * K
-    return (state * q).T - (scale * q.T * S.T + scores * E)
+    e = beta * (v - alpha * state * k)
+    after = alpha * state * FACTOR + beta * v * k.T
+    row = scale * q.T * S.T + scores * E + own * e.T
+    return (after * q).T - row
 
 
 # The whole form against the recurrence. `chunkwise` returns O, E and the last state.

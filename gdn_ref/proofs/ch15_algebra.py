@@ -98,9 +98,11 @@ def the_lines_of_the_kernel_are_the_chunk_form(last=lambda x: x):
         "padding that decays": {"g_pad": -0.1},
         "padding that repeats the last token": {"repeat": True},
         "padding that writes": {"beta_pad": 1.0, "repeat": True},
+        "a value at an empty key": {"beta_pad": 1.0, "v_pad": 1.0},
     },
 )
-def missing_tokens_change_nothing(g_pad=0.0, beta_pad=None, repeat=False):
+def missing_tokens_change_nothing(g_pad=0.0, beta_pad=None, v_pad=0.0, repeat=False):
+    """Outputs and state of the chunk without its padding, and the padding's deltas, which are 0."""
     q, k, v, g, beta, S = hard_inputs(T=50)
 
     def longer(x, fill=0.0):
@@ -111,8 +113,13 @@ def missing_tokens_change_nothing(g_pad=0.0, beta_pad=None, repeat=False):
     beta_long = longer(beta)
     if beta_pad is not None:
         beta_long[50:] = beta_pad
-    O, S_next = gated_delta_rule.chunk(S, longer(q), longer(k), longer(v), g_long, beta_long)
-    return worst((O[:50], S_next), gated_delta_rule.chunk(S, q, k, v, g, beta))
+    k_long, v_long = longer(k), longer(v, v_pad)
+    O, S_next = gated_delta_rule.chunk(S, longer(q), k_long, v_long, g_long, beta_long)
+    gamma, Gamma = decay(g_long)
+    right_side = beta_long[:, None] * (v_long - gamma[:, None] * (k_long @ S.T))
+    delta = wy.solve(wy.interaction(k_long, beta_long, Gamma), right_side)
+    error = worst((O[:50], S_next), gated_delta_rule.chunk(S, q, k, v, g, beta))
+    return max(error, np.abs(delta[50:]).max())
 
 
 @verifies(

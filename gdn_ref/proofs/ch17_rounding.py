@@ -64,23 +64,29 @@ LAMBDA = alpha**2 * (1 - beta * (2 - beta) / d)
 @verifies(
     "eq-drift-mean",
     method="algebra",
-    covers="d_k = 2 and 3, every decay and strength; the sum for 1 to 5 calls",
+    covers="d_k = 2 and 3, every decay and strength; the sum for 1 to 4 calls of 1 and 2 tokens",
     mutants={
         "the decay not squared": {"factor": LAMBDA / alpha},
         "every direction is erased": {"factor": alpha**2 * (1 - beta) ** 2},
-        "one call more": {"total": lambda J: rho**2 * (1 - lam ** (J + 1)) / (1 - lam)},
+        "one call more": {"total": lambda J, n: rho**2 * (1 - lam ** (n * (J + 1))) / (1 - lam**n)},
+        "a call shrinks it like one token": {
+            "total": lambda J, n: rho**2 * (1 - lam**J) / (1 - lam)
+        },
         "roundings add up like the worst": {
-            "total": lambda J: (rho * (1 - lam**J) / (1 - lam)) ** 2
+            "total": lambda J, n: (rho * (1 - lam ** (n * J)) / (1 - lam**n)) ** 2
         },
     },
 )
-def mean_of_the_drift(factor=LAMBDA, total=lambda J: rho**2 * (1 - lam**J) / (1 - lam)):
-    """One token's shrinkage, and the mean square after J roundings; lam is that of a call."""
+def mean_of_the_drift(
+    factor=LAMBDA, total=lambda J, n: rho**2 * (1 - lam ** (n * J)) / (1 - lam**n)
+):
+    """One token's shrinkage, and the mean square after J calls of n tokens that shrink by lam."""
     residuals = [shrink(width, factor) for width in (2, 3)]
-    square = sp.Integer(0)
-    for J in range(1, 6):
-        square = lam * square + rho**2
-        residuals.append(sp.cancel(square - total(J)))
+    for n in (1, 2):
+        square = sp.Integer(0)
+        for J in range(1, 5):
+            square = lam**n * square + rho**2
+            residuals.append(sp.cancel(square - total(J, n)))
     return residuals
 
 

@@ -1,6 +1,6 @@
 """The forward pass beside its peers: time, first call, error, bytes, on one GPU in one run.
 
-    python kernels/bench/compare.py --json book/_data/bench/forward_h100.json
+    python kernels/bench/compare.py --json _build/bench/forward.json
 
 Needs a CUDA GPU. Runs `gdn_ref`, its reference, and those of flash-linear-attention and flash-qla
 that are installed, on the same bfloat16 inputs with initial and final state. For each:

@@ -111,10 +111,10 @@ def soup(path):
     return BeautifulSoup((SITE / path).read_text(encoding="utf-8"), "html.parser")
 
 
-def page_with(kind):
-    """The first page of the book that has such a link."""
-    found = (path for path in pages() if SITE.is_dir() and soup(path).select_one(KINDS[kind]))
-    return next(found, "no page")
+def page_with(kind, among=None):
+    """The first page of the book, or of these, that has such a link."""
+    among = (among or pages()) if SITE.is_dir() else []
+    return next((path for path in among if soup(path).select_one(KINDS[kind])), "no page")
 
 
 class TestPreviews:
@@ -143,6 +143,16 @@ class TestPreviews:
             assert box.count() == 0
             assert visit.trouble == []
 
+    def test_may_go_before_their_formulas_come_into_view(self, browser, root):
+        with Visit(browser, root) as visit:
+            page = visit.open(page_with("an equation elsewhere", CHAPTERS))
+            page.evaluate(GONE_AT_ONCE)
+            page.keyboard.press("Shift")
+            page.locator(KINDS["an equation elsewhere"]).first.focus()
+            page.wait_for_function("window.gone")
+            visit.typeset()
+            assert visit.trouble == []
+
     def test_explain_a_symbol_in_a_formula(self, browser, root):
         with Visit(browser, root) as visit:
             page = visit.open(CHAPTERS[0])
@@ -165,6 +175,16 @@ def test_every_page_that_others_link_into_has_its_previews():
             assert (SITE / "_static/previews" / f"{page.replace('/', '-')}.js").is_file(), path
 
 
+GONE_AT_ONCE = """() => new MutationObserver((seen, self) => {
+    if (!document.querySelector('.gdn-preview')) return;
+    self.disconnect();
+    const {port1, port2} = new MessageChannel();  // before the next frame, after all promises
+    port1.onmessage = () => {
+        document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}));
+        window.gone = true;
+    };
+    port2.postMessage(null);
+}).observe(document.body, {childList: true})"""
 TYPESET = """() => [...document.querySelectorAll('.gdn-preview .math')]
     .every((formula) => formula.querySelector('mjx-container svg'))"""
 

@@ -204,7 +204,7 @@ class TestFilter:
 
 def test_coverage_is_read_from_the_words(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "book" / "_ext"))
-    from gdn_book.results import coverage
+    from gdn_book.results import coverage, method
 
     kinds = {
         ("algebra", "every C, d_k, d_v"): "every",
@@ -215,5 +215,7 @@ def test_coverage_is_read_from_the_words(monkeypatch):
         ("float64", "delta_rule.step, keys of any length"): "package",
         ("polynomial", "gdn_ref.delta_rule.step, counted, d_k to 4"): "counted",
     }
-    for (method, covers), kind in kinds.items():
-        assert coverage({"method": method, "covers": covers}) == kind, covers
+    for (by, covers), kind in kinds.items():
+        check = {"method": by, "covers": covers}
+        assert coverage(check) == kind, covers
+        assert (method(check) == "exact") == (kind == "counted"), covers

@@ -5,6 +5,7 @@ Every gradient is compared in relative Frobenius norm with the one that autograd
 
 import math
 from contextlib import contextmanager
+from functools import partial
 from itertools import product
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ import pytest
 import torch
 from tolerances import GRADIENT_FLOAT16, GRADIENT_FLOAT32, assert_close
 from torch.autograd import forward_ad
+from torch.utils.checkpoint import checkpoint
 
 from gdn_ref import backward, chunk_gated_delta_rule, fused_recurrent_gated_delta_rule, wy
 from gdn_ref.chunking import decay
@@ -99,10 +101,25 @@ def test_dv_of_one_token_is_rounded_once():
     assert torch.equal(dv[0, 0, 0], right) and not torch.equal(right, twice)
 
 
-@pytest.mark.parametrize("copied", [False, True])
+def shifted(x):
+    """A copy that starts between multiples of 16 bytes."""
+    copy = x.new_empty(x.numel() + 1)[1:].view(x.shape).copy_(x)
+    assert copy.data_ptr() % 16
+    return copy
+
+
+COPIES = {  # what hooks of autograd may make of a tensor
+    "none": lambda x: x,
+    "cloned": torch.clone,
+    "apart": lambda x: torch.stack([x, x], -1)[..., 0],
+    "shifted": shifted,
+}
+
+
+@pytest.mark.parametrize("copy", COPIES)
 @pytest.mark.parametrize("T", [32, 33])
-def test_what_is_kept_is_used_again(monkeypatch, T, copied):
-    """But not copies made by hooks of autograd, if a tile could reach beyond their last row."""
+def test_what_is_kept_is_used_again(monkeypatch, T, copy):
+    """But not by the copy engine, which takes aligned tiles only."""
     transforms, prepare = [], kernels.prepare_transform
 
     def noted(*arguments, **options):
@@ -111,10 +128,49 @@ def test_what_is_kept_is_used_again(monkeypatch, T, copied):
 
     monkeypatch.setattr("gdn_ref.prepared._remembered", {})
     monkeypatch.setattr(kernels, "prepare_transform", noted)
-    pack = torch.clone if copied else (lambda x: x)
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+    with torch.autograd.graph.saved_tensors_hooks(COPIES[copy], lambda x: x):
         compare(arguments(T=T, B=2), chunk_size=16)
-    assert bool(transforms) == (copied and T == 33)
+    assert bool(transforms) == (copy == "shifted")
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_a_call_may_be_made_again_instead_of_kept(use_reentrant):
+    options = {"output_final_state": True, "backend": "triton", "chunk_size": 16}
+    found = []
+    for again in (False, True):
+        leaves = {name: x.clone().requires_grad_() for name, x in arguments(T=33).items()}
+
+        def rule(*tensors, leaves=leaves):
+            return chunk_gated_delta_rule(**dict(zip(leaves, tensors, strict=True)), **options)
+
+        run = partial(checkpoint, rule, use_reentrant=use_reentrant) if again else rule
+        o, S = run(*leaves.values())
+        torch.autograd.backward([o, S], gradients_given(o, S))
+        found.append([x.grad for x in leaves.values()])
+    for x, y in zip(*found, strict=True):
+        assert torch.equal(x, y)
+
+
+def test_gradients_are_asked_for_twice_and_added():
+    leaves, results_ = results(chunk_gated_delta_rule, arguments(T=33), backend="triton")
+    for _ in range(2):
+        torch.autograd.backward(results_, gradients_given(*results_), retain_graph=True)
+    again, results_ = results(chunk_gated_delta_rule, arguments(T=33), backend="triton")
+    torch.autograd.backward(results_, gradients_given(*results_))
+    for name, x in leaves.items():
+        assert torch.equal(x.grad, 2 * again[name].grad), name
+
+
+def test_tokens_are_counted_for_heads_of_256_alone(monkeypatch):
+    """Compiled code for any number of them would be made again for each remainder."""
+    monkeypatch.setattr(kernels, "made_for_hopper", lambda *call: True)
+    v = SimpleNamespace(dtype=torch.float16)
+    for K in (64, 128):
+        assert kernels.same_chunks(SimpleNamespace(shape=(1, None, 2, K)), v, None, 64)
+    for T, same in ((64, True), (65, False)):
+        k = SimpleNamespace(shape=(1, T, 2, 256))
+        assert kernels.same_chunks(k, v, None, 64) == same
+        assert not kernels.same_chunks(k, v, torch.tensor([0, T]), 64)
 
 
 @pytest.mark.parametrize("flow", ["o", "S"])
@@ -482,13 +538,6 @@ def test_what_is_compiled_for_one_piece_fits_all_that_share_its_key(in_pieces, m
     g, beta = torch.zeros(2, 3, 2, 1, dtype=torch.float64)
     kernels.chunk_backward(q, k, v, g, beta, 1.0, None, None, 16, do, None)
     assert found == [1, 1, 1]
-
-
-def shifted(x):
-    """A copy that starts between multiples of 16 bytes."""
-    copy = x.new_empty(x.numel() + 1)[1:].view(x.shape).copy_(x)
-    assert copy.data_ptr() % 16
-    return copy
 
 
 GIVEN_LOOKS = {  # what a call may look like that shares its seven tensors' look with another

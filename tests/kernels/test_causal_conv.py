@@ -176,6 +176,20 @@ def test_gradients_with_less(device, dtype, tolerance, T):
     close(*gradients, tolerance)
 
 
+@SOMEWHERE
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_second_derivative_is_refused_not_wrong(device, dtype, tolerance, power):
+    # dx depends on x, even if the gradient that the backward pass is given depends on nothing
+    given, _ = inputs(device, dtype, T=3, D=5)
+    x = given.pop("x").requires_grad_()
+    loss = (causal_conv1d(x, **given, backend="triton")[0] ** power).sum()
+    (expected,) = torch.autograd.grad(loss, x, retain_graph=True)
+    (dx,) = torch.autograd.grad(loss, x, create_graph=True)
+    torch.testing.assert_close(dx.detach(), expected, rtol=0, atol=0)
+    with pytest.raises(ValueError, match="backend: Triton has no second derivative"):
+        (loss + dx.square().sum()).backward()
+
+
 @pytest.mark.gpu
 def test_auto_is_triton_on_the_device_and_repeats_to_the_bit():
     given, _ = inputs("cuda", torch.bfloat16, D=512)

@@ -19,7 +19,7 @@ from triton.backends.nvidia import driver as nvidia  # noqa: E402
 
 from gdn_ref.kernels import direct as ways  # noqa: E402
 from gdn_ref.kernels import launch as launches  # noqa: E402
-from gdn_ref.kernels.hopper import tiling  # noqa: E402
+from gdn_ref.kernels.on_hopper import tiling  # noqa: E402
 
 KERNELS = 19
 

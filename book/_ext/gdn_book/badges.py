@@ -40,10 +40,8 @@ def checked(app, docname, checks, legend=""):
     best = checks[0]
     rejected = sum(m["rejected"] for check in checks for m in check["mutants"])
     plural = "mutant" if rejected == 1 else "mutants"
-    summary = (
-        f"checked: {results.SHORT.get(best['method'], best['method'])}, "
-        f"{prose(best['covers'])}; {rejected} {plural} rejected"
-    )
+    method, covers = results.method(best), prose(best["covers"])
+    summary = f"checked: {method}, {covers}; {rejected} {plural} rejected"
     inside = "".join(_one_check(app, docname, check) for check in checks)
     return _details("checked", summary, inside + legend + _row(app, docname, best["label"]))
 

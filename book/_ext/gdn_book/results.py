@@ -31,6 +31,12 @@ def coverage(check):
     return "every" if check["method"] == "algebra" and "every" in covers else "stated"
 
 
+def method(check):
+    """How a badge names the method of a check. A count expands no polynomial."""
+    counted = check["method"] == "polynomial" and coverage(check) == "counted"
+    return "exact" if counted else SHORT.get(check["method"], check["method"])
+
+
 def digest(path):
     """A fingerprint of the results file, empty if there is none."""
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""

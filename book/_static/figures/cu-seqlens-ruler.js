@@ -3,7 +3,7 @@
 // sequences would hold (eq-padding-share).
 "use strict";
 GDN.figure("cu-seqlens-ruler", (host) => {
-  const tokens = 64, left = 16, right = 424, unit = (right - left) / tokens;
+  const tokens = 64, left = 16, right = 408, unit = (right - left) / tokens;
   const rowTop = 44, slotTop = 122, padTop = 206, high = 22;
   const roles = ["key", "value", "query", "decay"];
   const drawing = GDN.canvas(host, 440, 318,

@@ -107,9 +107,23 @@ GDN.figure("householder-3d", (host) => {
     plane.setAttribute("points", round.map((t) =>
       pixel([1.3 * Math.cos(t), 1.3 * Math.sin(t), 0]).map((p) => p.toFixed(1))).join(" "));
     fall.setAttribute("d", trace([[leaning, moved]]));
-    point(key, [0, 0, 1.45]);
+    const pole = [0, 0, 1.45];
+    point(key, pole);
     point(row, leaning);
     point(image, moved);
+    // Tips that meet share a name; at the tip of k it stands on the other side.
+    const apart = (a, b) => Math.hypot(...pixel(a).map((x, i) => x - pixel(b)[i]));
+    const together = apart(leaning, moved) < 22;
+    row.text.textContent = together ? "s, Ps" : "s";
+    image.text.textContent = together ? "" : "Ps";
+    for (const [{ text }, tip] of [[row, leaning], [image, moved]]) {
+      const aside = apart(tip, pole) < 26;
+      text.setAttribute("text-anchor", aside ? "end" : "start");
+      if (aside) {
+        text.setAttribute("x", pixel(tip)[0] - 12);
+        text.setAttribute("y", pixel(tip)[1] + 14);
+      }
+    }
     GDN.say(grip, turn, `seen from ${turn} degrees round and ${tilt} degrees up`);
     if (readout) {
       const ratio = Math.hypot(...moved) / Math.hypot(...leaning);

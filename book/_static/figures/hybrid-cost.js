@@ -74,8 +74,9 @@ GDN.figure("hybrid-cost", (host) => {
       set(dot, { cx: x(state.T), cy: y(own(state.T)) });
       ticks.forEach((tick, i) => {
         const shown = i <= high - low;
-        tick.textContent = shown ? (10 ** (low + i)).toLocaleString("en",
-          { maximumFractionDigits: 5 }) : "";
+        const name = low + i > 4 ? `10${"⁵⁶⁷⁸⁹"[low + i - 5]}` // longer numbers have no room
+          : (10 ** (low + i)).toLocaleString("en", { maximumFractionDigits: 5 });
+        tick.textContent = shown ? name : "";
         if (shown) set(tick, { y: y(10 ** (low + i)) + 5 });
       });
     };

@@ -43,7 +43,8 @@ GDN.figure("loss-bowl", (host) => {
   GDN.svg(handle, "circle", { r: 22, fill: "transparent" });
   GDN.svg(handle, "circle", { r: 8, fill: "var(--gdn-state)", "fill-opacity": 0.35,
     stroke: "var(--gdn-state)", "stroke-width": 2 });
-  GDN.svg(handle, "text", { x: -18, y: 18, "font-style": "italic", "font-weight": "bold" }, "s");
+  const handleName = GDN.svg(handle, "text", { "font-style": "italic", "font-weight": "bold" },
+    "s");
 
   const direction = (degrees) => {
     const a = degrees * Math.PI / 180;
@@ -88,6 +89,7 @@ GDN.figure("loss-bowl", (host) => {
     set(last, { cx: points.at(-1)[0], cy: points.at(-1)[1],
       visibility: writes ? "visible" : "hidden" });
     set(handle, { transform: `translate(${points[0]})` });
+    set(handleName, { x: row[0] < -1.7 ? 12 : -18, y: row[1] < -1.45 ? -12 : 18 });
 
     const off = (s) => keys.map((k, n) => Math.abs(values[n] - dot(s, k)));
     const [before, after] = [off(row), off(rows.at(-1))];

@@ -38,7 +38,7 @@ GDN.figure("memory-time", (host) => {
     const prepare = key + inverse + 12 * n;
     const first = key + value + inverse + states + 8 * n + ends;
     const floor = 4 * key + 3 * value + 16 * n + 3 * ends;
-    let moved = floor + 4 * (key + value + inverse + states) + 28 * n;
+    let moved = floor + 4 * (key + inverse + states) + 3 * value + 28 * n;
     const share = keep ? 1 : Math.min(1, 1 / m + (m - 1) / chunks);
     if (keep) moved += states - prepare - first;
     else if (m < chunks) moved += first - states + 2 * states / m;
@@ -47,7 +47,10 @@ GDN.figure("memory-time", (host) => {
       work: [keep ? 0 : inverse + 4 * n, keep ? 0 : share * states, states * m / chunks] };
   };
 
-  const size = (x) => (x >= 1e9 ? `${(x / 1e9).toPrecision(3)} GB` : `${(x / 1e6).toPrecision(3)} MB`);
+  const size = (x) => {
+    const [unit, name] = x >= 1e12 ? [1e12, "TB"] : x >= 1e9 ? [1e9, "GB"] : [1e6, "MB"];
+    return `${x >= 99.95 * unit ? Math.round(x / unit) : (x / unit).toPrecision(3)} ${name}`;
+  };
   const outputs = {};
   let readout = null;
   const draw = () => {

@@ -1,0 +1,99 @@
+"""The kernels' device tests under compute-sanitizer, several runs side by side, on one GPU.
+
+    python kernels/bench/sanitize.py --json book/_data/bench/sanitizer_h100.json
+
+Needs a CUDA GPU, and the CUDA toolkit's compute-sanitizer on the PATH. PyTorch's caching allocator
+is off, so that each tensor is an allocation of its own. The tools look for:
+
+memcheck   accesses outside of what was allocated
+initcheck  reads of global memory that nobody has written
+racecheck  accesses to shared memory in no order; slow, so on few tests
+synccheck  barriers that are used wrongly
+
+`errors` is what the tool has counted, null if it did not come to its end; a note names the kernels
+where it found them. (racecheck also finds how Triton's `warp_specialize` wakes its groups: see
+NOTES.md.) Tests of graphs and of memory are left out, since they want the allocator.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import torch
+from compare import versions
+
+TESTS = Path(__file__).parents[2] / "tests" / "kernels"
+FILES = {"forward": "test_device.py", "backward": "test_device_backward.py"}
+COMMAND = ["compute-sanitizer", "--tool"]
+PYTEST = ["-m", "pytest", "-m", "gpu"]
+SMALL = "configuration and (64-64 or 128-128 or 256-256) and (dtype0 or dtype3)"
+PACKED = "16_bit_transform and 200 or neighbours or padded or segments_of or packed_on"
+EDGES = "whole_and_short and 200 or grouped or packed_sequences or left_out or 256_d and 192"
+RUNS = [  # tool, kernels, selection: the slowest first
+    *(("racecheck", way, f"{SMALL} and dtype0") for way in FILES),
+    ("racecheck", "backward", "hopper and dtype0 and 192 and (whole_and_short or 256_d)"),
+    *((tool, "forward", PACKED) for tool in ("racecheck", "memcheck", "synccheck")),
+    *(("memcheck", way, f"configuration and dtype{n}") for way in FILES for n in range(4)),
+    *((tool, "backward", EDGES) for tool in ("memcheck", "synccheck")),
+    *((tool, way, SMALL) for tool in ("initcheck", "synccheck") for way in FILES),
+]
+
+
+def read(output):
+    """Tests, errors and, if there is something to say, a note, from what a run has printed."""
+    last = [line for line in output.splitlines() if re.search(r" in [\d.]+s\b", line)][-1:]
+    count = {what: int(n) for n, what in re.findall(r"(\d+) ([a-z]+)", "".join(last))}
+    errors = re.findall(r"^=+ (?:ERROR|RACECHECK) SUMMARY: (\d+)", output, re.M)
+    places = set(re.findall(r"^=+ .*\bat (?:void )?(\w+)\b.*\+0x", output, re.M))
+    failed = sum(count.get(what, 0) for what in ("failed", "error", "errors"))
+    notes = [f"{failed} of the tests failed"] * bool(failed)
+    notes += ["found in " + ", ".join(sorted(places))] * bool(places)
+    errors = sum(map(int, errors)) if errors else None
+    row = {"tests": count.get("passed", 0) + failed, "errors": errors}
+    return row | ({"note": "; ".join(notes)} if notes else {})
+
+
+def run(tool, kernels, selection):
+    """One row of the record."""
+    tests = [sys.executable, *PYTEST, TESTS / FILES[kernels], "-k", selection]
+    environment = os.environ | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
+    done = subprocess.run([*COMMAND, tool, *tests], env=environment, capture_output=True, text=True)
+    row = {"tool": tool, "selection": selection, **read(done.stdout + done.stderr)}
+    print(f"{tool:10}{kernels:9}{row['tests']:4} tests  {row['errors']} errors  {selection}")
+    return row | {"kernels": kernels}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, help="write the record to this file")
+    parser.add_argument("--jobs", type=int, default=6, help="runs side by side")
+    arguments = parser.parse_args()
+    if shutil.which(COMMAND[0]) is None:
+        parser.error("needs compute-sanitizer, of the CUDA toolkit, and finds none on the PATH")
+    if not torch.cuda.is_available():
+        parser.error("needs a CUDA GPU, and PyTorch sees none")
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        rows = list(pool.map(run, *zip(*RUNS, strict=True)))
+    if arguments.json:
+        record = {
+            "what": "compute-sanitizer on the device tests of both passes, caching allocator off",
+            "command": " ".join([*COMMAND, "TOOL python3", *PYTEST, "FILE -k SELECTION"]),
+            "date": datetime.date.today().isoformat(),
+            "gpu": torch.cuda.get_device_name(),
+            "versions": versions(()),
+            "rows": rows,
+        }
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(record, indent=1) + "\n")
+    sys.exit(any(not row["tests"] or row["errors"] != 0 or "note" in row for row in rows))
+
+
+if __name__ == "__main__":
+    main()
