@@ -23,7 +23,6 @@ GROUPS = "tests/kernels/test_gradient_groups.py"
 DECODING = "tests/test_decoding.py"
 RECURRENT = "tests/kernels/test_recurrent.py"
 ACTIVATIONS = "tests/kernels/test_activations.py"
-CONV = "tests/kernels/test_causal_conv.py"
 LAYERS = "tests/test_layers.py"
 
 EDITS = [  # what it does, file, line as it stands, line as it becomes, the test that notices
@@ -184,9 +183,6 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
     ("one compiled kernel for all dtypes that come out", "kernels/activations.py",
      "what = (*types(rows, *tensors), dtype,", "what = (*types(rows, *tensors),",
      ACTIVATIONS, "test_calls_that_differ_are_compiled_apart"),
-    ("a second derivative of the convolution is taken for zero", "gdn_ref/convolution.py",
-     "    @once_differentiable\n", "",
-     CONV, "test_a_second_derivative_is_refused_not_wrong[cpu-dtype0-1e-05]"),
     ("packed sequences count as one when the form is chosen", "gdn_ref/layers.py",
      "<= DECODING_TOKENS * N", "<= DECODING_TOKENS",
      LAYERS, "test_few_tokens_a_sequence_go_one_by_one_after_a_cache"),
