@@ -465,6 +465,7 @@ BAD_LAYERS = {
     "dtype": ({"dtype": torch.int64}, ValueError, "dtype: expected one of .*, got torch.int64"),
     "no dtype": ({"dtype": "float32"}, TypeError, "dtype: expected a torch.dtype, got str"),
     "flag": ({"conv_bias": 1}, TypeError, "conv_bias: expected True or False"),
+    "sign": ({"allow_neg_eigval": 1}, TypeError, "allow_neg_eigval: expected True or False"),
     "backend": ({"backend": "fla"}, ValueError, "backend: expected one of"),
     "keyword": ({"expand_v": 2}, TypeError, "unexpected keyword argument 'expand_v'"),
 }
