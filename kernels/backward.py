@@ -24,7 +24,6 @@ from .activations import in_dtype
 from .chunk_gradients import chunk_gradients_kernel
 from .chunk_states import chunk_states_kernel
 from .forward import (
-    Plan,
     dot_precision,
     made_for_hopper,
     new_transform,
@@ -35,6 +34,7 @@ from .forward import (
 )
 from .launch import aligned, cdiv, prepare_launch
 from .pieces import by_sequence, piece_length, pieces, programs_at_once
+from .plan import Plan
 from .state_gradients import state_gradients_kernel
 
 

@@ -15,8 +15,9 @@ from contextlib import nullcontext
 import torch
 
 from .chunk_scan import chunk_scan_kernel
-from .launch import aligned, capability, cdiv, prepare_launch, types
+from .launch import aligned, capability, cdiv, prepare_launch
 from .padding import in_padded_heads, sizes_that_pay
+from .plan import Plan, state_layout
 from .ut_transform import ut_transform_kernel
 from .ut_transform_16bit import ut_transform_16bit_kernel
 
@@ -127,25 +128,6 @@ def prepare_forward(
     return run
 
 
-class Plan:
-    """The sizes that all launches of a pass share, and the tiles they work in."""
-
-    def __init__(self, tensors, tiles):
-        q, k, v, g, beta, S, cu_seqlens = tensors
-        self.B, self.T, self.H, self.K = k.shape
-        self.HV, self.V = v.shape[2:]
-        self.packed = cu_seqlens is not None
-        self.N = cu_seqlens.shape[0] - 1 if self.packed else self.B
-        self.total = self.head_stride = self.B * self.T  # the latter in c and UT
-        self.has_g, self.has_S = g is not None, S is not None
-        self.dtype, self.device = v.dtype, v.device
-        self.exact = v.dtype == torch.float32
-        self.tiles = tiles
-        C = tiles["C"]
-        self.slots = self.T // C + self.N if self.packed else self.B * cdiv(self.T, C)
-        self.types = types(self.total, v, q, k, g, beta, S, cu_seqlens)
-
-
 def prepare_transform(plan, scaled, room=False, hopper=False):
     """The UT transform, `run(k, g, beta, cu_seqlens)`: `c, UT`.
 
@@ -209,11 +191,6 @@ def prepare_walk(plan, precision, kernel, numbers, v_first, flags):
     constants |= {"PRECISION": precision, "STAGES": tiles["stages"]}
     grid, warps = (plan.N * plan.HV * cdiv(plan.V, tiles["BV"]),), tiles["scan_warps"]
     return prepare_launch(kernel, grid, numbers, constants, plan.types, num_warps=warps)
-
-
-def state_layout(plan, v_first):
-    """How a state lies in memory, as the kernels' constants."""
-    return {"S_v": plan.K, "S_k": 1} if v_first else {"S_v": 1, "S_k": plan.V}
 
 
 def on_device(x):

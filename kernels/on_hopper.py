@@ -1,6 +1,6 @@
 """The launches of the kernels for Hopper, and the rule that cuts long sequences into segments.
 
-Each `prepare_...` takes the sizes of calls that look alike (`forward.Plan`), and returns a function
+Each `prepare_...` takes the sizes of calls that look alike (`plan.Plan`), and returns a function
 of their tensors that does little but launch. Kernels get tiles: a `tiling` describes to the copy
 engine how a matrix lies in memory and how large its tiles are.
 
@@ -16,9 +16,9 @@ from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 from .chunk_gradients_hopper import chunk_gradients_hopper_kernel
 from .chunk_scan_hopper import chunk_scan_hopper_kernel
 from .chunk_states_hopper import chunk_states_hopper_kernel
-from .forward import state_layout
 from .hopper import BK, BV, C
 from .launch import cdiv, prepare_launch
+from .plan import state_layout
 from .segments import join_segments_kernel, segment_maps_kernel
 from .state_gradients_hopper import state_gradients_hopper_kernel
 
