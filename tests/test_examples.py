@@ -102,6 +102,7 @@ REFUSED = [
     ("stream_tokens.py", "--prompt", "", "at least one character"),
     ("stream_tokens.py", "--temperature", "0", "a finite number above 0, got 0"),
     ("train_language_model.py", "--rate", "nan", "a finite number above 0, got nan"),
+    ("train_language_model.py", "--rate", "inf", "a finite number above 0, got inf"),
     ("swap_into_qwen3_next.py", "--new-tokens", "0", "at least 1, got 0"),
     ("stream_tokens.py", "--weights", "nowhere.pt", "no such file: nowhere.pt"),
     ("swap_into_qwen3_next.py", "path", "nowhere", "no such folder: nowhere"),
