@@ -57,6 +57,7 @@ from .hopper import (
     load_warp,
     load_weight,
     matmul,
+    next_state,
     read_state,
     segment,
     settled,
@@ -65,21 +66,26 @@ from .hopper import (
     store_state,
     weight,
 )
+from .shares import share
 
 
 @gluon.jit
 def score_warps(
-    tokens, scale, q_tiles, k_tiles, weights, scores_tiles, full, free, ready, used,
+    tokens, silent, scale, q_tiles, k_tiles, weights, scores_tiles, full, free, ready, used,
 ):  # fmt: skip
-    """`scale (Gamma . Q K^T)` of chunk after chunk."""
+    """`scale (Gamma . Q K^T)` of chunk after chunk, once the first `silent` have passed."""
     dtype: gl.constexpr = k_tiles.dtype
     STAGES: gl.constexpr = weights.shape[0] // WEIGHTS
     PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
     r = gl.arange(0, C, ROWS)[:, None]
     i = gl.arange(0, C, COLUMNS)[None, :]
-    for j in range((tokens + C - 1) // C):
+    for j in range(silent):
+        mbarrier.wait(full.index(j % STAGES), (j // STAGES) & 1)
+        mbarrier.arrive(free.index(j % STAGES), count=1)
+    for j in range(silent, (tokens + C - 1) // C):
         s = j % STAGES
-        b = j % 2
+        n = j - silent
+        b = n % 2
         left = tokens - j * C
         mbarrier.wait(full.index(s), (j // STAGES) & 1)
         if left < C:  # the tokens after ours may hold anything
@@ -97,7 +103,7 @@ def score_warps(
         Gamma = gl.exp2(gl.where(r >= i, c_r - c_i, float("-inf")))
         scores = scale * Gamma * warpgroup_mma_wait(0, deps=[scores])
         scores = gl.where(r >= i, scores, 0.0).to(dtype)  # 0 times whatever comes after our tokens
-        mbarrier.wait(used.index(b), ((j // 2) & 1) ^ 1)
+        mbarrier.wait(used.index(b), ((n // 2) & 1) ^ 1)
         scores_tiles.index(b).store(scores)
         fence_async_shared()
         mbarrier.arrive(ready.index(b), count=1)
@@ -105,19 +111,21 @@ def score_warps(
 
 
 @gluon.jit
-def with_scores(read, delta, j, scores_tiles, ready):
-    """The outputs of chunk `j`, started, from what its queries read in the state."""
-    mbarrier.wait(ready.index(j & 1), (j // 2) & 1, pred=j >= 0)
-    return matmul(delta, scores_tiles.index(j & 1).permute((1, 0)), read, True)
+def with_scores(read, delta, n, scores_tiles, ready):
+    """The `n`-th outputs, started, from what the queries read in the state."""
+    mbarrier.wait(ready.index(n & 1), (n // 2) & 1, pred=n >= 0)
+    return matmul(delta, scores_tiles.index(n & 1).permute((1, 0)), read, True)
 
 
 @gluon.jit
 def next_chunk(
-    S, queried, delta, j, left, scale, o, out_row, value_column, q_tiles, k_tiles, v_tiles,
+    S, queried, delta, j, silent, left, scale, o, out_row, value_column, q_tiles, k_tiles, v_tiles,
     UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used,
     SCALED: gl.constexpr, FULL: gl.constexpr,
 ):  # fmt: skip
     """The state after chunk `j`, what its queries read, and delta; outputs of the chunk before.
+
+    The scores' places are counted from the first chunk that is not `silent`.
 
     `warpgroup_mma_wait(1)` leaves the one product under way that was started last: the chain goes
     on as soon as its own product is there, and the tensor cores do not run out of work.
@@ -125,12 +133,13 @@ def next_chunk(
     STAGES: gl.constexpr = UT_tiles.shape[0]
     PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
     s = j % STAGES
-    b = j % 2
+    n = j - silent
+    b = n % 2
     mbarrier.wait(full.index(s), (j // STAGES) & 1)
     if not FULL:
-        mbarrier.wait(ready.index(b), (j // 2) & 1)  # then k has no other tokens than ours
+        mbarrier.wait(ready.index(b), (n // 2) & 1)  # then k has no other tokens than ours
     read, S_in = read_state(S, s, k_tiles, PARTS)
-    out = with_scores(queried, delta, j - 1, scores_tiles, ready)
+    out = with_scores(queried, delta, n - 1, scores_tiles, ready)
 
     # eq-gdn-chunk-delta
     gamma = weight(weights, s, FROM_START)
@@ -141,7 +150,7 @@ def next_chunk(
     delta = solve(residual, UT_tiles.index(s), left, FULL)
 
     out = warpgroup_mma_wait(1, deps=[out])
-    mbarrier.arrive(used.index(b ^ 1), count=1, pred=j > 0)
+    mbarrier.arrive(used.index(b ^ 1), count=1, pred=n > 0)
     put(out, o, o_tile, out_row, value_column)
 
     # eq-gdn-chunk-output, its first term
@@ -168,11 +177,11 @@ def next_chunk(
 @gluon.jit
 def state_warps(
     S_first_ptr, S_last_ptr, first_v, has_S, last, v_stride, k_stride, S_v, S_k,
-    tokens, token_0, total, scale, o, o_ptr, o_stride, value_column,
+    tokens, silent, token_0, total, scale, o, o_ptr, o_stride, value_column,
     q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used,
     SCALED: gl.constexpr,
 ):  # fmt: skip
-    """A slice of the state from the first chunk to the last, and the outputs on the way.
+    """A slice of the state from the first chunk to the last; outputs from chunk `silent` on.
 
     The scores reach a chunk's outputs while the next chunk is on its way, and so they leave then.
     """
@@ -183,19 +192,21 @@ def state_warps(
     out_row = total  # before the first chunk, beyond the tensor: nothing is written there
     chunks = (tokens + C - 1) // C
     left = tokens % C
-    for j in range(tokens // C):
+    for j in range(silent):
+        S = next_state(S, j, True, k_tiles, v_tiles, UT_tiles, weights, full, free, SCALED)
+    for j in range(silent, tokens // C):
         S, queried, delta = next_chunk(
-            S, queried, delta, j, C, scale, o, out_row, value_column, q_tiles, k_tiles, v_tiles,
+            S, queried, delta, j, silent, C, scale, o, out_row, value_column, q_tiles, k_tiles, v_tiles,
             UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used, SCALED, True,
         )  # fmt: skip
         out_row = token_0 + j * C
     if left > 0:
         S, queried, delta = next_chunk(
-            S, queried, delta, chunks - 1, left, scale, o, out_row, value_column,
+            S, queried, delta, chunks - 1, silent, left, scale, o, out_row, value_column,
             q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles, o_tile,
             full, free, ready, used, SCALED, False,
         )  # fmt: skip
-    out = with_scores(queried, delta, chunks - 1, scores_tiles, ready)
+    out = with_scores(queried, delta, chunks - 1 - silent, scores_tiles, ready)
     store_state(S, S_last_ptr, first_v, S_v, S_k, last, PARTS)
     out = warpgroup_mma_wait(0, deps=[out])
     if left == 0:
@@ -215,16 +226,22 @@ def chunk_scan_hopper_kernel(
     S_v: gl.constexpr, S_k: gl.constexpr,
     # flags: SCALED, if UT has beta in it
     HAS_S: gl.constexpr, PACKED: gl.constexpr, SEGMENTED: gl.constexpr, SCALED: gl.constexpr,
+    # programs that share a sequence
+    SHARES: gl.constexpr,
 ):  # fmt: skip
     dtype: gl.constexpr = k.dtype
     slices: gl.constexpr = V // BV
-    slot = gl.program_id(0) // slices // HV
     hv = gl.program_id(0) // slices % HV
     h = hv // (HV // H)
     first_v = (gl.program_id(0) % slices) * BV
+    slot = gl.program_id(0) // slices // HV // SHARES
     n, index, token_0, end = segment(cu_seqlens_ptr, slot, N, T, length, PACKED, SEGMENTED)
     tokens = end - token_0
+    silent = 0
     last = True
+    if SHARES > 1:
+        p = gl.program_id(0) // slices // HV % SHARES
+        tokens, silent, last = share(tokens, p, SHARES, C)
     if SEGMENTED:
         last = ((tokens > 0) | (index == 0)) & (tokens <= length)
         tokens = gl.maximum(gl.minimum(tokens, length), 0)
@@ -258,15 +275,17 @@ def chunk_scan_hopper_kernel(
             (state_warps if K <= 128 else wide_state_warps, (
                 S_first, S_last, first_v, HAS_S, last,
                 K if SEGMENTED else S_v, 1 if SEGMENTED else S_k, S_v, S_k,
-                tokens, token_0, total, scale, o, o_ptr, HV * V, value_column, q_tiles, k_tiles,
-                v_tiles, UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used, SCALED,
+                tokens, silent, token_0, total, scale, o, o_ptr, HV * V, value_column, q_tiles,
+                k_tiles, v_tiles, UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used, SCALED,
             ) + S_tiles),
             (score_warps, (
-                tokens, scale, q_tiles, k_tiles, weights, scores_tiles, full, free, ready, used,
+                tokens, silent, scale, q_tiles, k_tiles, weights, scores_tiles, full, free, ready,
+                used,
             )),
             (load_warp, (
                 q, k, v, UT, c_ptr, None if SCALED else beta_ptr, HV, q_tiles, k_tiles, v_tiles,
                 UT_tiles, weights, full, free, tokens, token_0, h * K, value_column, hv * total,
+                silent,
             )),
         ],
         worker_num_warps=[4, 1],

@@ -34,6 +34,7 @@ from .hopper import (
     carry,
     load_state,
     matmul,
+    next_state,
     read_state,
     settled,
     solve,
@@ -63,21 +64,29 @@ def put_short(out, o_ptr, o_stride, o_tile, token_0, tokens, left, column):
 
 
 @gluon.jit
+def hand_over(S, S_tiles):
+    """The state to shared memory, where the next products read it."""
+    PARTS: gl.constexpr = S_tiles.shape[0]
+    for p in gl.static_range(PARTS):
+        S_tiles.index(p).store(S[p].to(S_tiles.dtype))
+    fence_async_shared()
+
+
+@gluon.jit
 def next_wide_chunk(
-    S, j, left, scale, q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles, S_tiles,
+    S, j, silent, left, scale, q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles, S_tiles,
     full, free, ready, used, SCALED: gl.constexpr, FULL: gl.constexpr,
 ):  # fmt: skip
     """The state after chunk `j`, and its outputs."""
     STAGES: gl.constexpr = UT_tiles.shape[0]
     PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
     s = j % STAGES
-    b = j % 2
-    for p in gl.static_range(PARTS):
-        S_tiles.index(p).store(S[p].to(S_tiles.dtype))
-    fence_async_shared()
+    n = j - silent
+    b = n % 2
+    hand_over(S, S_tiles)
     mbarrier.wait(full.index(s), (j // STAGES) & 1)
     if not FULL:
-        mbarrier.wait(ready.index(b), (j // 2) & 1)  # then k has no other tokens than ours
+        mbarrier.wait(ready.index(b), (n // 2) & 1)  # then k has no other tokens than ours
     read, S_in = read_state(S, s, k_tiles, PARTS, S_tiles)
 
     # eq-gdn-chunk-delta
@@ -103,7 +112,7 @@ def next_wide_chunk(
     S = carry(S, carried, weights, s, k_tiles, PARTS)
     queried = warpgroup_mma_wait(PARTS, deps=[queried])
     queried *= scale * weight(weights, s, FROM_START)
-    mbarrier.wait(ready.index(b), (j // 2) & 1)
+    mbarrier.wait(ready.index(b), (n // 2) & 1)
     out = matmul(delta, scores_tiles.index(b).permute((1, 0)), queried, True)
     S = settled(S, PARTS)
     out = warpgroup_mma_wait(0, deps=[out])
@@ -115,7 +124,7 @@ def next_wide_chunk(
 @gluon.jit
 def wide_state_warps(
     S_first_ptr, S_last_ptr, first_v, has_S, last, v_stride, k_stride, S_v, S_k,
-    tokens, token_0, total, scale, o, o_ptr, o_stride, value_column,
+    tokens, silent, token_0, total, scale, o, o_ptr, o_stride, value_column,
     q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used,
     SCALED: gl.constexpr, S_tiles,
 ):  # fmt: skip
@@ -123,16 +132,21 @@ def wide_state_warps(
     PARTS: gl.constexpr = S_tiles.shape[0]
     S = load_state(S_first_ptr, first_v, v_stride, k_stride, has_S, PARTS)
     left = tokens % C
-    for j in range(tokens // C):
+    for j in range(silent):
+        hand_over(S, S_tiles)
+        S = next_state(
+            S, j, True, k_tiles, v_tiles, UT_tiles, weights, full, free, SCALED, S_tiles
+        )
+    for j in range(silent, tokens // C):
         S, out = next_wide_chunk(
-            S, j, C, scale, q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles, S_tiles,
-            full, free, ready, used, SCALED, True,
+            S, j, silent, C, scale, q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles,
+            S_tiles, full, free, ready, used, SCALED, True,
         )  # fmt: skip
         put(out, o, o_tile, token_0 + j * C, value_column)
     if left > 0:
         S, out = next_wide_chunk(
-            S, tokens // C, left, scale, q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles,
-            S_tiles, full, free, ready, used, SCALED, False,
+            S, tokens // C, silent, left, scale, q_tiles, k_tiles, v_tiles, UT_tiles, weights,
+            scores_tiles, S_tiles, full, free, ready, used, SCALED, False,
         )  # fmt: skip
         put_short(out, o_ptr, o_stride, o_tile, token_0, tokens, left, value_column)
     store_state(S, S_last_ptr, first_v, S_v, S_k, last, PARTS)

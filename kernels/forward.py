@@ -18,6 +18,7 @@ from .chunk_scan import chunk_scan_kernel
 from .launch import aligned, capability, cdiv, prepare_launch
 from .padding import in_padded_heads, sizes_that_pay
 from .plan import Plan, state_layout
+from .shares import shares
 from .ut_transform import ut_transform_kernel
 from .ut_transform_16bit import ut_transform_16bit_kernel
 
@@ -177,7 +178,10 @@ def new_transform(k, HV, C, room):
 
 def prepare_scan(plan, scale, v_first, scaled):
     """The scan over chunks, `run(q, k, v, beta, c, UT, S, o, S_last, cu_seqlens)`."""
+    N, tiles = max(plan.N, 1), plan.tiles
+    chunks, programs = cdiv(plan.total // N, tiles["C"]), N * plan.HV * cdiv(plan.V, tiles["BV"])
     flags = {"HAS_S": plan.has_S, "PACKED": plan.packed, "SCALED": scaled}
+    flags["SHARES"] = shares(chunks, programs, plan.device)
     walk = (chunk_scan_kernel, (scale, plan.T, plan.total), v_first, flags)
     return prepare_walk(plan, dot_precision(plan.dtype), *walk)
 
@@ -189,8 +193,9 @@ def prepare_walk(plan, precision, kernel, numbers, v_first, flags):
     constants |= state_layout(plan, v_first)
     constants |= {"C": tiles["C"], "BK": tiles["BK"], "BV": tiles["BV"], **flags}
     constants |= {"PRECISION": precision, "STAGES": tiles["stages"]}
-    grid, warps = (plan.N * plan.HV * cdiv(plan.V, tiles["BV"]),), tiles["scan_warps"]
-    return prepare_launch(kernel, grid, numbers, constants, plan.types, num_warps=warps)
+    programs = plan.N * plan.HV * cdiv(plan.V, tiles["BV"]) * flags.get("SHARES", 1)
+    warps = tiles["scan_warps"]
+    return prepare_launch(kernel, (programs,), numbers, constants, plan.types, num_warps=warps)
 
 
 def on_device(x):

@@ -43,9 +43,10 @@ STAGES = gl.constexpr(2)  # chunks in flight, at least
 TILE = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16]))
 OPERAND = gl.constexpr(gl.DotOperandLayout(0, TILE.value, 2))
 ROWS, COLUMNS = (gl.constexpr(gl.SliceLayout(1 - axis, TILE.value)) for axis in (0, 1))
-# what weighs a chunk's tokens: c, the decays from its start, to its end, over all of it; and beta
-WEIGHTS = gl.constexpr(5)
-LOG, FROM_START, TO_END, WHOLE, STRENGTH = (gl.constexpr(n) for n in range(5))
+# what weighs a chunk's tokens: c, the decays from its start, to its end, over all of it; beta; and
+# what the backward pass needs of it
+WEIGHTS = gl.constexpr(6)
+LOG, FROM_START, TO_END, WHOLE, STRENGTH, FACTOR = (gl.constexpr(n) for n in range(6))
 LEAST = gl.constexpr(_LEAST.value)
 # 64 x 64 numbers as they lie in memory: a thread has eight neighbours of a row
 LINES = gl.constexpr(gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0]))
@@ -91,22 +92,27 @@ def segment(cu_seqlens_ptr, slot, N, T, length, PACKED: gl.constexpr, SEGMENTED:
 @gluon.jit
 def load_warp(
     q, k, v, UT, c_ptr, beta_ptr, beta_stride, q_tiles, k_tiles, v_tiles, UT_tiles, weights,
-    full, free, tokens, begin, key_column, value_column, UT_row,
+    full, free, tokens, begin, key_column, value_column, UT_row, silent=0,
 ):  # fmt: skip
     """Tiles of one chunk after the other, and its weights, as soon as there is room for them.
 
     Numbers are asked for before the wait. `expect` announces the bytes of the tiles, and with them
-    is one arrival at `full`; the weights, which this warp computes, are the other.
+    is one arrival at `full`; the weights, which this warp computes, are the other. Of the first
+    `silent` chunks the queries stay away.
     """
     STAGES: gl.constexpr = UT_tiles.shape[0]
     PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
-    TILES: gl.constexpr = (1 if q is None else 2) * PARTS + 2
+    BYTES: gl.constexpr = 2 * C * BK * (PARTS + 2)  # of the tiles but the queries'
     for j in range((tokens + C - 1) // C):
         s = j % STAGES
         token = begin + j * C
         numbers = load_numbers(c_ptr, beta_ptr, beta_stride, j * C, tokens)
         mbarrier.wait(free.index(s), ((j // STAGES) & 1) ^ 1)
-        mbarrier.expect(full.index(s), TILES * 2 * C * BK)
+        if q is None:
+            mbarrier.expect(full.index(s), BYTES)
+        else:
+            mbarrier.expect(full.index(s), BYTES, pred=j < silent)
+            mbarrier.expect(full.index(s), BYTES + 2 * C * BK * PARTS, pred=j >= silent)
         for p in gl.static_range(PARTS):
             k_tile, column = k_tiles.index(s * PARTS + p), key_column + p * BK
             tma.async_copy_global_to_shared(k, [token, column], full.index(s), k_tile)
@@ -115,7 +121,9 @@ def load_warp(
         if q is not None:
             for p in gl.static_range(PARTS):
                 q_tile, column = q_tiles.index(s * PARTS + p), key_column + p * BK
-                tma.async_copy_global_to_shared(q, [token, column], full.index(s), q_tile)
+                tma.async_copy_global_to_shared(
+                    q, [token, column], full.index(s), q_tile, pred=j >= silent
+                )
         weigh(weights, s, numbers)
         mbarrier.arrive(full.index(s), count=1)
 

@@ -17,6 +17,14 @@ _compiled = {}
 capability = cache(torch.cuda.get_device_capability)
 
 
+@cache
+def multiprocessors(device):
+    """How many the device has; 1, if it is no GPU."""
+    if device.type != "cuda":
+        return 1
+    return torch.cuda.get_device_properties(device).multi_processor_count
+
+
 def cdiv(a, b):
     """`a / b` rounded up. Triton's own, made for kernels, takes ten times as long on the host."""
     return -(-a // b)

@@ -1,4 +1,4 @@
-"""The launches of the kernels for Hopper, and the rule that cuts long sequences into segments.
+"""The launches of the kernels for Hopper, and the rule that cuts sequences for a few heads.
 
 Each `prepare_...` takes the sizes of calls that look alike (`plan.Plan`), and returns a function
 of their tensors that does little but launch. Kernels get tiles: a `tiling` describes to the copy
@@ -17,12 +17,14 @@ from .chunk_gradients_hopper import chunk_gradients_hopper_kernel
 from .chunk_scan_hopper import chunk_scan_hopper_kernel
 from .chunk_states_hopper import chunk_states_hopper_kernel
 from .hopper import BK, BV, C
-from .launch import cdiv, prepare_launch
+from .launch import cdiv, multiprocessors, prepare_launch
 from .plan import state_layout
 from .segments import join_segments_kernel, segment_maps_kernel
+from .shares import shares, walk
 from .state_gradients_hopper import state_gradients_hopper_kernel
 
 JOINED_ROWS = 16  # rows of the state that one program carries from segment to segment
+MAPS = 0.7  # the time of a chunk of the maps of segments, in chunks with outputs
 WIDTH = 128  # key dimensions that the gradients of one chunk have room for at a time
 
 
@@ -34,9 +36,7 @@ def prepare_scan(plan, scale, v_first, scaled):
     """
     N, T, HV, K, V = plan.N, plan.T, plan.HV, plan.K, plan.V
     slices = V // BV.value
-    length = None
-    if N and K <= WIDTH:  # beyond, a segment's map is more than registers hold
-        length = segment_length(plan.total / N, N * HV * slices, plan.device)
+    n, length = cut(plan.total / N, N * HV * slices, K, plan.device) if N else (1, None)
     segmented = length is not None
     sizes = (N, T, plan.total, length or 0, plan.H, HV)
     shared = {"K": K, "V": V, **state_layout(plan, v_first)}
@@ -57,8 +57,8 @@ def prepare_scan(plan, scale, v_first, scaled):
         )  # fmt: skip
         flags["HAS_S"] = True
     start = prepare_launch(
-        chunk_scan_hopper_kernel, (slots * HV * slices,), (scale, *sizes),
-        {**shared, **flags, "SEGMENTED": segmented, **UT},
+        chunk_scan_hopper_kernel, (slots * n * HV * slices,), (scale, *sizes),
+        {**shared, **flags, "SEGMENTED": segmented, **UT, "SHARES": n},
         plan.types, tilings, num_warps=4, launch_pdl=not segmented,
     )  # fmt: skip
 
@@ -165,23 +165,20 @@ def tilings_of(plan, key_columns):
     )
 
 
-def segment_length(tokens, programs, device):
-    """Tokens a segment, or None: sequences of about `tokens` each, `programs` without segments.
+def cut(tokens, programs, K, device):
+    """How sequences of about `tokens` each are cut: programs that share one; tokens a segment.
 
-    As many segments as keep every multiprocessor at work, of at least 8 chunks. Measured in chunks
-    of the whole scan, the state alone takes 0.7, so n chunks in segments of m take m + 0.7 m, and
-    8 more for the two other launches; a segment's F runs beside its G.
+    Where `programs`, one for a slice of a state, leave multiprocessors idle, there are two ways,
+    `shares` and `segments`; the faster one is taken, in chunks with outputs. Of segments there are
+    as many as multiprocessors, of at least 8 chunks; a chunk of their maps takes `MAPS`, the two
+    launches some 8 chunks. A map of heads beyond 128 dimensions is more than registers hold.
     """
     chunks = cdiv(int(tokens), C.value)
-    count = max(multiprocessors(device) // programs, 1)
-    segment = max(cdiv(chunks, count), 8)
-    return segment * C.value if chunks > 1.7 * segment + 8 else None
-
-
-@cache
-def multiprocessors(device):
-    """How many the device has."""
-    return torch.cuda.get_device_properties(device).multi_processor_count
+    n = shares(chunks, programs, device)
+    segment = max(cdiv(chunks, max(multiprocessors(device) // programs, 1)), 8)
+    if K <= WIDTH and (1 + MAPS) * segment + 8 < walk(chunks, n):
+        return 1, segment * C.value
+    return n, None
 
 
 @lru_cache(maxsize=4096)

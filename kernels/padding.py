@@ -22,7 +22,7 @@ def sizes_that_pay(tokens, N, HV, K, V, v, chunk_size):
         return None
     from . import on_hopper
 
-    length = on_hopper.segment_length(tokens / N, N * HV * V_padded // 64, v.device)
+    _, length = on_hopper.cut(tokens / N, N * HV * V_padded // 64, K_padded, v.device)
     return None if length is None else (K_padded, V_padded)
 
 

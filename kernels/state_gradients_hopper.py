@@ -44,6 +44,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 from .hopper import (
     BV,
     COLUMNS,
+    FACTOR,
     FROM_START,
     LINE,
     LINES,
@@ -88,6 +89,7 @@ def load_warp(
         tma.async_copy_global_to_shared(do, [token, value_column], full.index(s), do_tiles.index(s))
         tma.async_copy_global_to_shared(T, [T_row + token, 0], full.index(s), T_tiles.index(s))
         weigh(weights, s, numbers)
+        weights.index(WEIGHTS * s + FACTOR).store(factor(numbers[2]))
         mbarrier.arrive(full.index(s), count=1)
 
 
@@ -205,7 +207,7 @@ def chain_warps(
         if TURNS == 1:
             mbarrier.arrive(used.index(b), count=1)
         dS = matmul(carried, k, dS, True)
-        dV = (factor(weight(weights, s, STRENGTH)) * Z).to(dtype)
+        dV = (weight(weights, s, FACTOR) * Z).to(dtype)
         if left == C:
             dV_tile.permute((1, 0)).store(dV)
             fence_async_shared()

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 
 import torch
@@ -75,7 +76,11 @@ def configurations():
             yield f"transform 16 bits {case}", kernel, transform, constants, options
         constants = {**sizes, **STATE, "H": 4, "HV": 8, "V": V, "BV": tiles["BV"]}
         constants |= {"PRECISION": dot_precision(dtype), "STAGES": tiles["stages"]}
-        yield f"scan {case}", chunk_scan_kernel, scan, constants, {"num_warps": tiles["scan_warps"]}
+        options = {"num_warps": tiles["scan_warps"]}
+        for shares in (1, 4):
+            constants = {**constants, "SHARES": shares}
+            name = f"scan {case}" + ", shares" * (shares > 1)
+            yield name, chunk_scan_kernel, scan, constants, options
 
 
 def backward_configurations():
@@ -181,11 +186,13 @@ def hopper_configurations():
                     {"num_warps": 1},
                 )
             constants = {"K": K, "V": 128, **STATE}
-            variants = ((False, True), (True, True), (False, False))
-            for segmented, scaled in variants[:: 2 if K > 128 else 1]:  # those are not cut up
+            variants = ((False, 1), (True, 1), (False, 4))
+            for (segmented, shares), scaled in product(variants, (True, False)):
+                if segmented and K > 128:
+                    continue
                 name = f"hopper scan {case}" + ", segments" * segmented
-                name += ", training" * (not scaled)
-                flags = {**constants, "SEGMENTED": segmented, "SCALED": scaled}
+                name += ", shares" * (shares > 1) + ", training" * (not scaled)
+                flags = {**constants, "SEGMENTED": segmented, "SCALED": scaled, "SHARES": shares}
                 yield name, chunk_scan_hopper_kernel, signature, flags, {"num_warps": 4}
             if K <= 128:
                 options, flags = {"num_warps": 4, "maxnreg": 128}, {**constants, "SCALED": False}
