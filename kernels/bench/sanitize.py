@@ -34,7 +34,7 @@ FILES = {"forward": "test_device.py", "backward": "test_device_backward.py"}
 COMMAND = ["compute-sanitizer", "--tool"]
 PYTEST = ["-m", "pytest", "-m", "gpu"]
 SMALL = "configuration and (64-64 or 128-128 or 256-256) and (dtype0 or dtype3)"
-PACKED = "16_bit_transform and 200 or neighbours or padded or segments_of or packed_on"
+PACKED = "16_bit_transform and 200 or neighbours or padded or few_heads or packed_on"
 EDGES = "whole_and_short and 200 or grouped or packed_sequences or left_out or 256_d and 192"
 RUNS = [  # tool, kernels, selection: the slowest first
     *(("racecheck", way, f"{SMALL} and dtype0") for way in FILES),

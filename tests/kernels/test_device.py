@@ -157,24 +157,30 @@ def test_hopper_and_the_portable_scan_agree(monkeypatch):
 
 
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("K, V", [(64, 128), (128, 64)])
-def test_segments_of_a_long_sequence(monkeypatch, K, V, packed):
-    # decays close to one: what an early segment leaves must reach the last
+@pytest.mark.parametrize("K, V", [(64, 128), (128, 64), (100, 60), (256, 128)])
+def test_sequences_for_few_heads(monkeypatch, K, V, packed):
+    """Programs that share a sequence find what one finds, to the bit; segments nearly so."""
+    # decays close to one: what an early chunk leaves must reach the last
     inputs = arguments(B=1, T=3000, H=1, HV=2, K=K, V=V)
     inputs["g"] = inputs["g"] / 500
     options = {}
     if packed:
         S = inputs["initial_state"]
-        inputs["initial_state"] = S.expand(4, *S.shape[1:]).contiguous()
-        options["cu_seqlens"] = torch.tensor([0, 0, 1700, 1731, 3000], device="cuda")
-    errors = {}
-    for length in (None, 512):
-        monkeypatch.setattr(on_hopper, "segment_length", lambda *shape, length=length: length)
-        found, expected = both(inputs, **options)
-        pairs = zip(found, expected, strict=True)
-        errors[length] = [relative_error(x.double().cpu(), exact.cpu()) for x, exact in pairs]
-    for whole, segments in zip(*errors.values(), strict=True):
-        assert segments <= 1.2 * whole <= 6e-3
+        inputs["initial_state"] = S.expand(5, *S.shape[1:]).contiguous()
+        options["cu_seqlens"] = torch.tensor([0, 0, 1700, 1731, 2936, 3000], device="cuda")
+    found, errors = {}, {}
+    for way in [(1, None), (2, None), (3, None), (4, None), (1, 512)][: 4 if K > 128 else 5]:
+        monkeypatch.setattr(prepared, "_remembered", {})
+        monkeypatch.setattr(on_hopper, "cut", lambda *sizes, way=way: way)
+        monkeypatch.setattr(kernels, "shares", lambda *sizes, way=way: way[0])
+        found[way], expected = both(inputs, **options)
+        pairs = zip(found[way], expected, strict=True)
+        errors[way] = [relative_error(x.double().cpu(), exact.cpu()) for x, exact in pairs]
+    whole = errors.pop((1, None))
+    for (shares, _), these in errors.items():
+        if shares > 1:
+            assert all(map(torch.equal, found[1, None], found[shares, None]))
+        assert all(e <= 1.2 * one <= 6e-3 for e, one in zip(these, whole, strict=True))
 
 
 @pytest.mark.parametrize("K, V", [(64, 64), (128, 128), (100, 60), (256, 128)])
