@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import torch
-from compare import device_us
+from compare import copy_bandwidth, device_us
 
 from gdn_ref import causal_conv1d, causal_conv1d_update
 
@@ -32,13 +32,6 @@ def eager_us(call, calls=50):
         call()
     torch.cuda.synchronize()
     return 1e6 * (time.perf_counter() - start) / calls
-
-
-def copy_bytes_per_us():
-    """What a copy of 1 GiB reads and writes in a microsecond."""
-    x = torch.empty(2**30, dtype=torch.uint8, device="cuda")
-    y = torch.empty_like(x)
-    return 2 * x.numel() / device_us(lambda: y.copy_(x))
 
 
 def prefill_calls(x, weight, cu_seqlens):
@@ -73,7 +66,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path)
     path = parser.parse_args().json
-    bandwidth, rows = copy_bytes_per_us(), []
+    bandwidth, rows = copy_bandwidth() / 1e6, []
     weight = torch.randn(D, W, device="cuda", dtype=torch.bfloat16)
     print(f"{torch.cuda.get_device_name()}: a copy moves {bandwidth / 1e6:.2f} TB/s")
     for lengths in [*([T] * B for B, T in PREFILL), *PACKED]:

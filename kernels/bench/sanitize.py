@@ -18,11 +18,14 @@ NOTES.md.) Tests of graphs and of memory are left out, since they want the alloc
 import argparse
 import datetime
 import json
+import math
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -60,12 +63,22 @@ def read(output):
     return row | ({"note": "; ".join(notes)} if notes else {})
 
 
-def run(tool, kernels, selection):
-    """One row of the record."""
+def run(tool, kernels, selection, until=math.inf):
+    """One row of the record; of what has not ended at `until` only that."""
     tests = [sys.executable, *PYTEST, TESTS / FILES[kernels], "-k", selection]
     environment = os.environ | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
-    done = subprocess.run([*COMMAND, tool, *tests], env=environment, capture_output=True, text=True)
-    row = {"tool": tool, "selection": selection, **read(done.stdout + done.stderr)}
+    command = [*COMMAND, tool, *tests]
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    left = None if until == math.inf else max(until - time.monotonic(), 0)
+    try:
+        found = read(process.communicate(timeout=left)[0])
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # the tool, and the tests it runs
+        found = {**read(process.communicate()[0]), "note": "stopped before its end"}
+    row = {"tool": tool, "selection": selection, **found}
     print(f"{tool:10}{kernels:9}{row['tests']:4} tests  {row['errors']} errors  {selection}")
     return row | {"kernels": kernels}
 
@@ -74,13 +87,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, help="write the record to this file")
     parser.add_argument("--jobs", type=int, default=6, help="runs side by side")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="stop what takes longer")
     arguments = parser.parse_args()
     if shutil.which(COMMAND[0]) is None:
         parser.error("needs compute-sanitizer, of the CUDA toolkit, and finds none on the PATH")
     if not torch.cuda.is_available():
         parser.error("needs a CUDA GPU, and PyTorch sees none")
+    until = time.monotonic() + arguments.seconds
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        rows = list(pool.map(run, *zip(*RUNS, strict=True)))
+        rows = list(pool.map(run, *zip(*RUNS, strict=True), [until] * len(RUNS)))
     if arguments.json:
         record = {
             "what": "compute-sanitizer on the device tests of both passes, caching allocator off",
