@@ -7,6 +7,7 @@
 One program holds the rows of S that belong to its slice of the value dimension: row j of S, and
 column j of V, delta and O, never meet the others. Everything but q and k is transposed, `[d_v, .]`:
 then S, the residual and delta go from one product to the next without leaving the registers.
+Where there are few heads, several programs share a sequence (`shares`).
 
 Reference: `gdn_ref.gated_delta_rule.chunk`.
 """
@@ -49,13 +50,12 @@ def scan_one_chunk(
     UT = load_tile(UT_ptr, C, left, C, C, C, FULL)
     c = tl.load(c_ptr + tl.arange(0, C), mask=tl.arange(0, C) < left, other=0.0)
     c_C = tl.load(c_ptr + left - 1)
-    if not SILENT:
-        q = load_tile(q_ptr, H * K, left, K, C, BK, FULL and K == BK)
 
     # decays: from the chunk's start, to its end, and between tokens (mask before exp)
     gamma = tl.exp2(c.to(tl.float32))[None, :]
     to_end = tl.exp2((c_C - c).to(tl.float32))[None, :]
     if not SILENT:
+        q = load_tile(q_ptr, H * K, left, K, C, BK, FULL and K == BK)
         stretch = (c[None, :] - c[:, None]).to(tl.float32)
         Gamma = tl.exp2(tl.where(i <= r, stretch, float("-inf")))
         scores = (scale * Gamma * tl.dot(k, tl.trans(q), input_precision=PRECISION)).to(dtype)

@@ -4,7 +4,8 @@
     O     = diag(gamma) Q S^T + (Gamma . Q K^T) delta, scaled             eq-gdn-chunk-output
     S'    = gamma_C S + delta^T diag(gamma_C / gamma_i) K                 eq-gdn-chunk-state
 
-A program has a sequence, or a segment of one, a value head and 64 value dimensions. The next state
+A program has a sequence, a segment of one or a share in one (`shares`), a value head and 64 value
+dimensions. The next state
 waits for this one, so the chain S -> delta -> S' decides the time, and three groups of warps share
 the work around it (`hopper` says how they wait for each other):
 
@@ -196,8 +197,9 @@ def state_warps(
         S = next_state(S, j, True, k_tiles, v_tiles, UT_tiles, weights, full, free, SCALED)
     for j in range(silent, tokens // C):
         S, queried, delta = next_chunk(
-            S, queried, delta, j, silent, C, scale, o, out_row, value_column, q_tiles, k_tiles, v_tiles,
-            UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used, SCALED, True,
+            S, queried, delta, j, silent, C, scale, o, out_row, value_column,
+            q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles, o_tile,
+            full, free, ready, used, SCALED, True,
         )  # fmt: skip
         out_row = token_0 + j * C
     if left > 0:
@@ -275,12 +277,13 @@ def chunk_scan_hopper_kernel(
             (state_warps if K <= 128 else wide_state_warps, (
                 S_first, S_last, first_v, HAS_S, last,
                 K if SEGMENTED else S_v, 1 if SEGMENTED else S_k, S_v, S_k,
-                tokens, silent, token_0, total, scale, o, o_ptr, HV * V, value_column, q_tiles,
-                k_tiles, v_tiles, UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used, SCALED,
+                tokens, silent, token_0, total, scale, o, o_ptr, HV * V, value_column,
+                q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles, o_tile,
+                full, free, ready, used, SCALED,
             ) + S_tiles),
             (score_warps, (
-                tokens, silent, scale, q_tiles, k_tiles, weights, scores_tiles, full, free, ready,
-                used,
+                tokens, silent, scale, q_tiles, k_tiles, weights, scores_tiles,
+                full, free, ready, used,
             )),
             (load_warp, (
                 q, k, v, UT, c_ptr, None if SCALED else beta_ptr, HV, q_tiles, k_tiles, v_tiles,

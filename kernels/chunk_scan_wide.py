@@ -134,9 +134,7 @@ def wide_state_warps(
     left = tokens % C
     for j in range(silent):
         hand_over(S, S_tiles)
-        S = next_state(
-            S, j, True, k_tiles, v_tiles, UT_tiles, weights, full, free, SCALED, S_tiles
-        )
+        S = next_state(S, j, True, k_tiles, v_tiles, UT_tiles, weights, full, free, SCALED, S_tiles)
     for j in range(silent, tokens // C):
         S, out = next_wide_chunk(
             S, j, silent, C, scale, q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles,

@@ -102,7 +102,7 @@ def load_warp(
     """
     STAGES: gl.constexpr = UT_tiles.shape[0]
     PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
-    BYTES: gl.constexpr = 2 * C * BK * (PARTS + 2)  # of the tiles but the queries'
+    BYTES: gl.constexpr = 2 * C * BK * (PARTS + 2)  # of all tiles but the queries'
     for j in range((tokens + C - 1) // C):
         s = j % STAGES
         token = begin + j * C
