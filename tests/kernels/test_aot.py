@@ -17,8 +17,9 @@ TENSOR_MEMORY_COLUMNS = 512
 # of those made for Hopper the scan of 128 and 256 key dimensions alone, a few numbers, most of them
 # in its short last chunk; the gradients of one chunk are more than registers hold. Half of a state
 # of 256 key dimensions fills the registers of four warps, and eight would still be slower (H100).
+# Where programs share a sequence, the loop over the silent chunks spills some numbers more.
 SPILLED_BYTES = {80: 700, 90: 400, 100: 400}
-SPILLED_BYTES_OF_WIDE_SCAN = {80: 960, 90: 650, 100: 540}
+SPILLED_BYTES_OF_WIDE_SCAN = {80: 1100, 90: 650, 100: 540}
 SPILLED_BYTES_OF = {
     "hopper": 0,
     "recurrent": 64,
@@ -43,7 +44,7 @@ def report(request):
 
 def test_every_kernel_fits_its_architecture(report):
     capability, kernels = report
-    assert len(kernels) == (104 if capability == 90 else 56)
+    assert len(kernels) == (127 if capability == 90 else 63)
     for name, used in kernels.items():
         assert used["shared_bytes"] <= SHARED_BYTES[capability], name
         assert used["tensor_memory_columns"] <= TENSOR_MEMORY_COLUMNS, name
@@ -65,7 +66,7 @@ def test_the_16_bit_kernels_hardly_spill(report):
         if "float32" not in name:
             most = SPILLED_BYTES_OF.get(name.split()[1], SPILLED_BYTES[capability])
             if "hopper scan K=128" in name or "hopper scan K=256" in name:
-                most = 64
+                most = 110 if "K=256" in name and "shares" in name else 64
             elif "scan K=256" in name:
                 most = SPILLED_BYTES_OF_WIDE_SCAN[capability]
             assert used["spilled_bytes"] <= most, name

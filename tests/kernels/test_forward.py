@@ -69,6 +69,53 @@ def test_packed_sequences(lengths):
     compare(**inputs, options={"cu_seqlens": cu_seqlens, "chunk_size": 16})
 
 
+@pytest.mark.parametrize("shares", [2, 3, 4])
+@pytest.mark.parametrize("lengths", [None, [0, 1, 47, 0, 16, 37, 33]])
+def test_shares_of_a_sequence_are_the_sequence(monkeypatch, lengths, shares):
+    """Programs that share sequences find what one finds, to the bit, and all of it."""
+    packed = lengths is not None
+    inputs = arguments(B=1 if packed else 2, T=134, N=len(lengths) if packed else None)
+    inputs = {name: x.float() for name, x in inputs.items()}
+    cu_seqlens = torch.tensor([0, *lengths]).cumsum(0) if packed else None
+    options = {"cu_seqlens": cu_seqlens, "chunk_size": 16, "output_final_state": True}
+    whole = chunk_gated_delta_rule(**inputs, **options, backend="triton")
+    monkeypatch.setattr("gdn_ref.prepared._remembered", {})
+    monkeypatch.setattr("gdn_ref.kernels.forward.shares", lambda *sizes: shares)
+    found = chunk_gated_delta_rule(**inputs, **options, backend="triton")
+    for x, one in zip(found, whole, strict=True):
+        assert torch.equal(x, one)
+
+
+def test_few_heads_share_their_sequences(monkeypatch):
+    """As many programs as the device has room for, four at most, and no more than chunks."""
+    from gdn_ref.kernels import shares
+
+    monkeypatch.setattr(shares, "multiprocessors", lambda device: 132)
+    programs = {1: 4, 33: 4, 34: 3, 44: 3, 45: 2, 66: 2, 67: 1, 132: 1, 1000: 1}
+    assert {n: shares.shares(100, n, None) for n in programs} == programs
+    assert [shares.shares(chunks, 1, None) for chunks in range(6)] == [1, 1, 2, 3, 4, 4]
+
+
+@pytest.mark.parametrize(
+    "tokens, programs, K, expected",
+    [
+        (64, 8, 128, (1, None)),
+        (2048, 16, 128, (4, None)),
+        (8192, 16, 128, (1, 16 * 64)),
+        (32768, 16, 128, (1, 64 * 64)),
+        (32768, 16, 256, (4, None)),  # maps of such heads do not fit
+        (32768, 64, 128, (2, None)),
+        (32768, 96, 128, (1, None)),
+    ],
+)
+def test_the_rule_for_few_heads_on_hopper(monkeypatch, tokens, programs, K, expected):
+    from gdn_ref.kernels import on_hopper, shares
+
+    for module in (on_hopper, shares):
+        monkeypatch.setattr(module, "multiprocessors", lambda device: 132)
+    assert on_hopper.cut(tokens, programs, K, None) == expected
+
+
 @pytest.mark.parametrize("gradient", [False, True])
 def test_a_head_of_a_packed_sequence_does_not_see_its_neighbours(gradient):
     """They are NaN, which no product with a zero hides."""

@@ -12,6 +12,7 @@ from gdn_ref.chunking import decay
 from gdn_ref.gated_delta_rule import chunk
 from gdn_ref.kernels.chunk_scan import chunk_scan_kernel
 from gdn_ref.kernels.segments import join_segments_kernel
+from gdn_ref.kernels.shares import SILENT, share
 from gdn_ref.kernels.tokens import chunk_bounds
 from gdn_ref.kernels.ut_transform import ut_transform_kernel
 from gdn_ref.proofs.data import hard_inputs
@@ -96,7 +97,7 @@ def test_the_scan_is_one_chunk_of_the_reference(T, C, d_k, d_v, v_first, scaled)
         None,
         1.0, T, T, H=1, HV=1, K=d_k, V=d_v, S_v=d_k if v_first else 1, S_k=1 if v_first else d_v,
         C=C, BK=max(16, triton.next_power_of_2(d_k)), BV=16, HAS_S=True, PACKED=False,
-        SCALED=scaled, PRECISION="tf32x3", STAGES=1,
+        SCALED=scaled, SHARES=1, PRECISION="tf32x3", STAGES=1,
     )  # fmt: skip
     assert_close(o, expected_o, KERNEL_FLOAT32)
     assert_close(last if v_first else last.mT, expected_S, KERNEL_FLOAT32)
@@ -157,3 +158,28 @@ def test_every_chunk_of_every_packed_sequence_has_one_slot(seed):
     bounds_kernel[(int(slots),)](torch.from_numpy(ends), out, len(lengths), C)
     found = [(start, end) for start, end in out.tolist() if start < end]
     assert sorted(found) == sorted(expected)
+
+
+@triton.jit
+def shares_kernel(found_ptr, tokens, SHARES: tl.constexpr):
+    for p in range(SHARES):
+        own, silent, last = share(tokens, tl.program_id(0) + p, SHARES, 16)
+        tl.store(found_ptr + 3 * p, own)
+        tl.store(found_ptr + 3 * p + 1, silent)
+        tl.store(found_ptr + 3 * p + 2, last)
+
+
+@pytest.mark.parametrize("shares", [1, 2, 3, 4])
+def test_each_chunk_has_outputs_from_one_program(shares):
+    for tokens in (*range(0, 100), 777, 16 * 512, 16 * 512 + 1):
+        found = torch.zeros(shares, 3, dtype=torch.int64)
+        shares_kernel[(1,)](found, tokens, SHARES=shares)
+        chunks, spoken = -(-tokens // 16), []
+        for p, (own, silent, last) in enumerate(found.tolist()):
+            spoken += range(silent, -(-own // 16))
+            assert own == tokens or own % 16 == 0
+            assert last == (own == tokens and (own > 0 or p == 0))
+        assert spoken == list(range(chunks))
+        assert found[:, 2].sum() == 1
+    time = [silent * SILENT + -(-own // 16) - silent for own, silent, _ in found.tolist()]
+    assert max(time) - min(time) < 3 and max(time) < 513 * SILENT / (1 - (1 - SILENT) ** shares) + 1
