@@ -63,8 +63,8 @@ def read(output):
     return row | ({"note": "; ".join(notes)} if notes else {})
 
 
-def run(tool, kernels, selection, until=math.inf):
-    """One row of the record; of what has not ended at `until` only that."""
+def run(tool, kernels, selection, until=math.inf, log=None):
+    """One row of the record; of what has not ended at `until` only that. All it prints to `log`."""
     tests = [sys.executable, *PYTEST, TESTS / FILES[kernels], "-k", selection]
     environment = os.environ | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
     command = [*COMMAND, tool, *tests]
@@ -74,11 +74,13 @@ def run(tool, kernels, selection, until=math.inf):
     )  # fmt: skip
     left = None if until == math.inf else max(until - time.monotonic(), 0)
     try:
-        found = read(process.communicate(timeout=left)[0])
+        printed, stopped = process.communicate(timeout=left)[0], {}
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)  # the tool, and the tests it runs
-        found = {**read(process.communicate()[0]), "note": "stopped before its end"}
-    row = {"tool": tool, "selection": selection, **found}
+        printed, stopped = process.communicate()[0], {"note": "stopped before its end"}
+    if log is not None:
+        log.write_text(printed)
+    row = {"tool": tool, "selection": selection, **read(printed), **stopped}
     print(f"{tool:10}{kernels:9}{row['tests']:4} tests  {row['errors']} errors  {selection}")
     return row | {"kernels": kernels}
 
@@ -87,6 +89,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, help="write the record to this file")
     parser.add_argument("--jobs", type=int, default=6, help="runs side by side")
+    parser.add_argument("--kernels", choices=FILES, help="of one pass only")
+    parser.add_argument("--logs", type=Path, help="write what the tools print to this folder")
     parser.add_argument("--seconds", type=float, default=math.inf, help="stop what takes longer")
     arguments = parser.parse_args()
     if shutil.which(COMMAND[0]) is None:
@@ -94,8 +98,13 @@ def main():
     if not torch.cuda.is_available():
         parser.error("needs a CUDA GPU, and PyTorch sees none")
     until = time.monotonic() + arguments.seconds
+    runs = [x for x in RUNS if arguments.kernels in (None, x[1])]
+    logs = [None] * len(runs)
+    if arguments.logs:
+        arguments.logs.mkdir(parents=True, exist_ok=True)
+        logs = [arguments.logs / f"{n}-{tool}-{way}.log" for n, (tool, way, _) in enumerate(runs)]
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        rows = list(pool.map(run, *zip(*RUNS, strict=True), [until] * len(RUNS)))
+        rows = list(pool.map(run, *zip(*runs, strict=True), [until] * len(runs), logs))
     if arguments.json:
         record = {
             "what": "compute-sanitizer on the device tests of both passes, caching allocator off",

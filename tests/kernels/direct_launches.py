@@ -26,6 +26,7 @@ from gdn_ref.kernels import (
     forward,
     launch,
     on_hopper,
+    shares,
 )
 
 BEFORE_3_7 = not hasattr(nvidia, "annotate_arguments")
@@ -120,7 +121,7 @@ def pretend():
     for module in (causal_conv, causal_conv_backward):
         module.launch = compare_ways_of_launch(launch.launch)
     ops.validation.check_triton = decoding.validation.check_triton = lambda *arguments: None
-    on_hopper.multiprocessors = lambda device: 132
+    on_hopper.multiprocessors = shares.multiprocessors = lambda device: 132
     on_hopper.room_for_both = lambda plan: False  # there is no other stream
     backward.programs_at_once = lambda device, hopper: 132
     forward.has_16bit_transform = lambda plan: not plan.exact and plan.K <= 128

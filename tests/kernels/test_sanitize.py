@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,18 @@ def test_the_record_has_the_form_that_is_written(sanitize):
     written = (BENCH / "sanitize.py").read_text()
     for name in [*record, *record["rows"][0]]:
         assert f'"{name}"' in written
+
+
+def test_a_run_that_takes_too_long_is_stopped(sanitize, monkeypatch, tmp_path):
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\necho started; echo '==== 3 passed in 1.0s ===='; sleep $1\n")
+    tool.chmod(0o755)
+    monkeypatch.setattr(sanitize, "COMMAND", [str(tool)])
+    log, begin = tmp_path / "log", time.monotonic()
+    assert "note" not in sanitize.run("0", "forward", "x")
+    found = sanitize.run("60", "forward", "x", begin + 5, log)
+    assert found["note"] == "stopped before its end" and time.monotonic() - begin < 50
+    assert log.read_text().startswith("started")
 
 
 def test_without_the_tool_it_says_what_is_missing():
