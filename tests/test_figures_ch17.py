@@ -1,5 +1,6 @@
 """Figures, formulas and text of chapter 17, against the package and against each other."""
 
+import json
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +17,7 @@ from gdn_ref.figures.ch17_drift import state_drift
 from gdn_ref.proofs.ch17_decode import call_bytes
 
 ROOT = Path(__file__).parents[1]
+CHAPTER = ROOT / "chapters" / "17_packed_and_decoding.ipynb"
 STATIC = {"ruler": 1, "padded_and_packed": 2, "leaks": 1, "bytes_a_token": 1, "fades": 1}
 
 
@@ -116,7 +118,9 @@ def test_the_plotted_bytes_are_the_formula():
 
 
 def test_what_the_text_says_of_bytes():
-    moved, microseconds = ch17.state_time(bandwidth=3.02e12)
+    moved, microseconds = ch17.state_time(
+        bandwidth=ch17_records.decode_record()["copy_bytes_per_s"]
+    )
     assert (round(moved / 1e6), round(microseconds)) == (268, 89)
     assert 2 * 2 * (32 - 16) * 128 == 8192
     flops = 8 * 128 * 128 * 32
@@ -161,15 +165,38 @@ def test_a_slow_decay_is_rounded_away(dtype, bits):
 
 
 def test_the_table_of_a_run_and_of_none():
-    run = {"device_us": 100.0, "eager_us": 120.0, "fraction": 0.89}
-    row = {"pool": "float32", "sequences": 64, "tokens": 1, "bytes": 270e6, "floor_us": 89.0}
+    run = {"device_us": 100.0, "eager_us": 120.0, "fraction": 0.9}
+    row = {"pool": "float32", "sequences": 64, "tokens": 1, "bytes": 270e6, "floor_us": 90.0}
     rows = [row | {"runs": {"gdn_ref": run, "fla": run}}]
     rows.append(rows[0] | {"pool": "bfloat16"})
-    record = {"gpu": "H100", "copy_bytes_per_s": 3.02e12, "rows": rows}
+    record = {"gpu": "H100", "copy_bytes_per_s": 3.00e12, "rows": rows}
     lines = ch17_records.decode_table(record=record).splitlines()
-    assert len(lines) == 3 and "3.02 TB/s" in lines[0]
-    assert "fla" in lines[1] and "89%" in lines[2] and "270.0" in lines[2]
+    assert len(lines) == 3 and "3.00 TB/s" in lines[0]
+    assert "fla" in lines[1] and "90%" in lines[2] and "270.0" in lines[2]
     assert ch17_records.decode_record(ROOT / "no such file") is None
+
+
+def test_what_the_text_says_of_the_record():
+    cells = json.loads(CHAPTER.read_text())["cells"]
+    text = "\n".join("".join(x["source"]) for x in cells if x["cell_type"] == "markdown")
+    runs = {
+        (row["pool"], row["sequences"], row["tokens"]): row["runs"]
+        for row in ch17_records.decode_record()["rows"]
+    }
+    for N, words in ((64, "reaches {} % of the"), (8, "8 sequences {} %"), (256, "256 it is {} %")):
+        assert words.format(round(100 * runs["float32", N, 1]["gdn_ref"]["fraction"])) in text
+    assert 2.5 < 1 / runs["float32", 1, 1]["gdn_ref"]["fraction"] < 3  # "nearly three times"
+    behind = {at for at, x in runs.items() if x["gdn_ref"]["device_us"] >= x["fla"]["device_us"]}
+    assert behind == {("float32", 256, 1), ("float32", 256, 2)}
+    assert all(x["gdn_ref"]["eager_us"] < x["fla"]["eager_us"] for x in runs.values())
+    for at in behind:
+        ours, fla = runs[at]["gdn_ref"], runs[at]["fla"]
+        assert round(100 * (1 - fla["device_us"] / ours["device_us"])) == 2
+        assert round(100 * (1 - ours["eager_us"] / fla["eager_us"])) == 12
+        assert ours["eager_us"] < ours["device_us"]
+    half = (runs[pool, 64, 1]["gdn_ref"]["device_us"] for pool in ("bfloat16", "float32"))
+    assert f"takes {100 * (1 - next(half) / next(half)):.0f} % less time" in text
+    assert "at 90 % of the speed of a copy" in text
 
 
 def test_the_table_reads_what_the_benchmark_writes():

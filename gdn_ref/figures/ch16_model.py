@@ -3,7 +3,6 @@
 The formulas are those that `gdn_ref.proofs.ch16_cost` checks.
 """
 
-import json
 import math
 
 import numpy as np
@@ -15,7 +14,7 @@ from ..proofs.ch14_designs import C, H_k, H_v, T, b, d_k, d_v
 from ..proofs.ch16_algebra import crossings_by_sums
 from ..proofs.data import hard_inputs, relative_error
 from .ch12_measure import chunk_with_decay, dg_by_crossing, parts_of_dg
-from .ch14_model import BANDWIDTH, PEAK, RECORDS, SLICE, record, shape
+from .ch14_model import BANDWIDTH, PEAK, SLICE, record, shape
 
 TRAINING = "B4 T4096 H16/32 D128"
 NAMES = ("inverses", "chunk_states", "state_gradients", "chunk_gradients")
@@ -119,9 +118,33 @@ def history(kernel, shape_name=TRAINING):
     ]
 
 
+def training_record():
+    """The record of both passes beside other packages, all in one run on an H100."""
+    return record("training_h100")
+
+
 def side_by_side():
-    """The rows of forward and backward beside other packages, all in one run."""
-    return json.loads((RECORDS / "training_h100.json").read_text())["rows"]
+    """The rows of that record, one a shape."""
+    return training_record()["rows"]
+
+
+def times_ours(peer, what="device_us"):
+    """How many times ours a peer takes: the geometric mean over the shapes that it ran, the least.
+
+    `what`: also `eager_us`, or `memory_bytes`.
+    """
+    found = training_record()["summary"][f"{peer} {what}"]
+    return found["geometric_mean"], found["least"]
+
+
+def errors_beside(peer):
+    """(shape, gradient) -> the peer's error over ours, of the shapes that it ran."""
+    return {
+        (row["shape"], name): error / row["errors"]["gdn_ref"][name]
+        for row in side_by_side()
+        if peer in row["runs"]
+        for name, error in row["errors"][peer].items()
+    }
 
 
 def limits(shape_name=TRAINING):
