@@ -2,8 +2,8 @@
 
     python kernels/bench/record_backward.py --json book/_data/bench/backward_h100.json
 
-Needs a CUDA GPU. Renews what the record says of kernels, machine and date, and the last step of
-each kernel's history on a shape; earlier steps stay as they are.
+Needs a CUDA GPU. Renews what the record says of kernels, machine and date. With `--step NAME` each
+kernel's history on a shape gets a step of that name; earlier steps stay as they are.
 """
 
 import argparse
@@ -56,7 +56,9 @@ def times(shape):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--json", type=Path, required=True, help="the record to renew")
-    path = parser.parse_args().json
+    parser.add_argument("--step", help="what has changed since the last step of the histories")
+    arguments = parser.parse_args()
+    path = arguments.json
     record = json.loads(path.read_text())
     record |= {
         "date": datetime.date.today().isoformat(),
@@ -71,9 +73,10 @@ def main():
             row = {"shape": str(shape), "kernel": kernel, "path": way, "us": round(us)}
             record["kernels"].append(row)
             print(*row.values())
-            own = [s for s in record["steps"] if (s["kernel"], s["shape"]) == (kernel, str(shape))]
-            if own:
-                own[-1]["us"] = round(us)
+            had = any((s["kernel"], s["shape"]) == (kernel, str(shape)) for s in record["steps"])
+            if arguments.step and had:
+                step = {"kernel": kernel, "step": arguments.step, "shape": str(shape)}
+                record["steps"].append({**step, "us": round(us)})
     path.write_text(json.dumps(record, indent=1) + "\n")
 
 
