@@ -174,7 +174,7 @@ def thread_layout(lane=13):
 @styled
 def waterfall():
     """Device time after each step, of the scan, of the transform, and of a call with few heads."""
-    fig, axes = figure(6.8, 4.9, nrows=3, height_ratios=[4, 4, 4])
+    fig, axes = figure(6.8, 5.3, nrows=3, height_ratios=[6, 5, 6])
     panels = (
         ("scan", "B1 T32768 H16/32 D128", "the scan alone, 32 value heads", "state"),
         ("transform", "B1 T32768 H16/32 D128", "the transform alone, 32 value heads", "value"),

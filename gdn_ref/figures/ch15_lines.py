@@ -21,6 +21,7 @@ EQUATIONS = {  # key: formula, colour role, what it says
     "output": ("Oᵀ = S Qᵀ D_γ + Eᵀ (Γ ⊙ QKᵀ)ᵀ", "query", "the outputs of the chunk"),
     "state": ("S′ = γ_C S + (Eᵀ D_→) K", "state", "the state that the next chunk receives"),
     "slices": ("rows of S never meet", "state", "a program may own some of them"),
+    "shares": ("silent until chunk b_p", "quiet", "several programs walk through one sequence"),
 }
 
 LINES = (  # file, the words by which the line is found, equation, what it does
@@ -94,8 +95,14 @@ LINES = (  # file, the words by which the line is found, equation, what it does
      "All writes at once, added to it. The decay lies on delta, which is in registers already."),
     ("chunk_scan.py", "first_v = (tl.program_id(0) % slices) * BV", "slices",
      "Which rows of the state this program owns."),
-    ("chunk_scan.py", "at = begin + j * C", "slot",
+    ("chunk_scan.py", "tokens, silent, last = share(", "shares",
+     "Where heads are few: up to which token this program walks, and from which chunk it writes."),
+    ("chunk_scan.py", "for j in tl.range(0, silent", "shares",
+     "Before its own chunks it carries the state and does nothing else: no queries, no outputs."),
+    ("chunk_scan.py", "for j in tl.range(silent, full", "slot",
      "Chunk after chunk: here the order matters, so this is a loop and not a grid."),
+    ("chunk_scan.py", "tl.store(S_last_ptr + S_at", "shares",
+     "Of programs that share a sequence, the one that reaches its end writes the last state."),
 )  # fmt: skip
 
 

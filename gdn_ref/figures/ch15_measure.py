@@ -10,6 +10,7 @@ import torch
 from .. import wy
 from ..chunking import decay
 from ..proofs.data import hard_inputs, relative_error
+from . import ch14_model
 
 PACKAGE = Path(__file__).parents[1]
 RECORD = PACKAGE / "records" / "bench" / "forward_steps_h100.json"
@@ -21,18 +22,26 @@ def record():
     return json.loads(RECORD.read_text())
 
 
+FILES = {"scan": "chunk_scan", "transform": "ut_transform"}  # how those of a kernel begin
+
+
 def steps(part, shape):
-    """(step, microseconds) of one part of the work, in the order of the log."""
-    rows = record()["steps"]
+    """(step, microseconds) of one part of the work, in the order of the log.
+
+    A kernel timed again after a step that changed another one is left out.
+    """
     return [
-        (row["step"], row["us"]) for row in rows if (row["part"], row["shape"]) == (part, shape)
+        (row["step"], row["us"])
+        for row in record()["steps"]
+        if (row["part"], row["shape"]) == (part, shape)
+        and row["file"].startswith(FILES.get(part, ""))
     ]
 
 
-def variants_of_the_inverse():
-    """The table of the log: variant of the inverse -> {number of warps: microseconds}."""
+def table_of_the_log(header):
+    """The first table whose header begins so: name of a row -> {column: microseconds}."""
     lines = LOG.read_text().splitlines()
-    begin = next(n for n, line in enumerate(lines) if line.startswith("| variant |"))
+    begin = next(n for n, line in enumerate(lines) if line.startswith(header))
     table = []
     for line in lines[begin:]:
         if not line.startswith("|"):
@@ -40,9 +49,47 @@ def variants_of_the_inverse():
         table.append([cell.strip() for cell in line.strip("|").split("|")])
     header, _, *rows = table
     return {
-        name: {warps: float(us) for warps, us in zip(header[1:], times, strict=True) if us}
+        name: {column: float(us) for column, us in zip(header[1:], times, strict=True) if us}
         for name, *times in rows
     }
+
+
+def variants_of_the_inverse():
+    """Variant of the inverse -> {number of warps: microseconds}."""
+    return table_of_the_log("| variant |")
+
+
+def shared_sequences():
+    """Shape -> {programs that share a sequence, or "segments", or "rule": microseconds}."""
+    return table_of_the_log("| shape | one program |")
+
+
+class Peer:
+    """Another package beside ours, on the shapes of these records where it ran."""
+
+    def __init__(self, name, *lists):
+        rows = [row for x in lists for row in ch14_model.record(f"forward_{x}_h100")["rows"]]
+        self.name = name
+        self.rows = [row for row in rows if "device_us" in row["runs"].get(name, {})]
+
+    def ratios(self, what="device_us"):
+        """Its time over ours, or another measure, shape by shape."""
+        runs = [row["runs"] for row in self.rows]
+        return np.array([run[self.name][what] / run["gdn_ref"][what] for run in runs])
+
+    def closest(self):
+        """Where the ratio of times is least: the shape, our time, the floor's share of it."""
+        row = self.rows[int(self.ratios().argmin())]
+        us = row["runs"]["gdn_ref"]["device_us"]
+        return row["shape"], us, row["floor_us"] / us
+
+    def __str__(self):
+        gpu, python = (self.ratios(what) for what in ("device_us", "eager_us"))
+        means = [np.exp(np.log(x).mean()) for x in (gpu, python)]
+        return (
+            f"{self.name:9} on {len(gpu)} shapes: {means[0]:.2f} times our time on the GPU, "
+            f"least {gpu.min():.2f}; {means[1]:.2f} times from Python"
+        )
 
 
 OPERANDS = ("the state that is read", "scores", "residual", "UT transform", "delta, for outputs",

@@ -5,12 +5,15 @@ before this module is imported.
 """
 
 import math
+from contextlib import contextmanager
+from unittest.mock import patch
 
 import torch
 import triton
 import triton.language as tl
 
 from ..kernels.chunk_scan import chunk_scan_kernel
+from ..kernels.shares import share
 from ..kernels.tokens import chunk_bounds
 from ..kernels.ut_transform import join_pairs, overlap, solve_rows, ut_transform_kernel
 
@@ -104,9 +107,33 @@ def scan(S, q, k, v, c, UT, C, BV=16, dtype=torch.float32):
     chunk_scan_kernel[(triton.cdiv(V, BV),)](
         q, k, v, torch.ones(T), c, UT.contiguous(), S.float().contiguous(), o, last, None,
         1.0, T, T, H=1, HV=1, K=K, V=V, S_v=K, S_k=1, C=C, BK=_tile(K), BV=BV,
-        HAS_S=True, PACKED=False, SCALED=True, PRECISION="tf32x3", STAGES=1,
+        HAS_S=True, PACKED=False, SCALED=True, SHARES=1, PRECISION="tf32x3", STAGES=1,
     )  # fmt: skip
     return o, last
+
+
+@triton.jit
+def _shares_kernel(out_ptr, tokens, SHARES: tl.constexpr, C: tl.constexpr):
+    p = tl.program_id(0)
+    own, silent, last = share(tokens, p, SHARES, C)
+    tl.store(out_ptr + 3 * p, own)
+    tl.store(out_ptr + 3 * p + 1, silent)
+    tl.store(out_ptr + 3 * p + 2, last)
+
+
+def shares_of(tokens, n, C):
+    """Of each of `n` programs: (chunks it walks through, silent ones, has it the end)."""
+    out = torch.zeros(n, 3, dtype=torch.int64)
+    _shares_kernel[(n,)](out, tokens, n, C)
+    return [(-(-own // C), silent, bool(last)) for own, silent, last in out.tolist()]
+
+
+@contextmanager
+def shared_by(n):
+    """In here `n` programs share a sequence, whatever the rule says."""
+    rule = patch("gdn_ref.kernels.forward.shares", lambda *sizes: n)
+    with rule, patch("gdn_ref.prepared._remembered", {}):
+        yield
 
 
 def _tile(K):
