@@ -21,7 +21,7 @@ EQUATIONS = {  # key: formula, colour role, what it says
     "output": ("Oᵀ = S Qᵀ D_γ + Eᵀ (Γ ⊙ QKᵀ)ᵀ", "query", "the outputs of the chunk"),
     "state": ("S′ = γ_C S + (Eᵀ D_→) K", "state", "the state that the next chunk receives"),
     "slices": ("rows of S never meet", "state", "a program may own some of them"),
-    "shares": ("silent before its own share", "quiet", "several programs walk through one sequence"),
+    "shares": ("silent before its own share", "quiet", "several programs walk over a sequence"),
 }
 
 LINES = (  # file, the words by which the line is found, equation, what it does

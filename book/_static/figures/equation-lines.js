@@ -21,7 +21,7 @@ GDN.figure("equation-lines", (host) => {
       {"key": "output", "formula": "Oᵀ = S Qᵀ D_γ + Eᵀ (Γ ⊙ QKᵀ)ᵀ", "role": "query", "says": "the outputs of the chunk"},
       {"key": "state", "formula": "S′ = γ_C S + (Eᵀ D_→) K", "role": "state", "says": "the state that the next chunk receives"},
       {"key": "slices", "formula": "rows of S never meet", "role": "state", "says": "a program may own some of them"},
-      {"key": "shares", "formula": "silent before its own share", "role": "quiet", "says": "several programs walk through one sequence"},
+      {"key": "shares", "formula": "silent before its own share", "role": "quiet", "says": "several programs walk over a sequence"},
     ],
     lines: [
       {"file": "ut_transform.py", "line": 93, "text": "start, end = chunk_bounds(cu_seqlens_ptr, tl.program_id(0), N, T, C, PACKED)", "eq": "slot", "says": "Which tokens are mine? The program's number is a slot; a slot has one chunk, or none."},
