@@ -5,9 +5,8 @@
     S'    = gamma_C S + delta^T diag(gamma_C / gamma_i) K                 eq-gdn-chunk-state
 
 A program has a sequence, a segment of one or a share in one (`shares`), a value head and 64 value
-dimensions. The next state
-waits for this one, so the chain S -> delta -> S' decides the time, and three groups of warps share
-the work around it (`hopper` says how they wait for each other):
+dimensions. The next state waits for this one, so the chain S -> delta -> S' decides the time, and
+three groups of warps share the work around it (`hopper` says how they wait for each other):
 
     load_warp    brings the tiles and weights of the next chunks
     score_warps  compute the scores Gamma . Q K^T, which wait for no state, a chunk ahead
