@@ -14,6 +14,9 @@ BANDWIDTH = 3.35e12  # the same card, bytes a second, by its data sheet
 RIDGE = PEAK / BANDWIDTH  # FLOPs in the time of a byte
 PROCESSORS = 132
 SLICE = 64  # value dimensions of one program of the scan
+SILENT = 0.6  # the time of a chunk without outputs, in chunks with outputs
+MAPS = 0.7  # and of one of the maps of segments
+MOST = 4  # programs that share a sequence
 RECORDS = Path(__file__).parents[1] / "records" / "bench"
 
 
@@ -97,40 +100,71 @@ def segment_flops(x, segments, C=64):
 
 def segment_bytes(x, segments, C=64, b=2):
     """What segments move more (eq-segment-bytes)."""
-    share = (segments - 1) / segments
-    tokens = x.tokens * (b * x.H_k * x.d_k + x.H_v * (b * x.d_v + b * C + 4))
+    again = silent_bytes(x, x.tokens * (segments - 1) / segments, C, b)
     maps = 2 * ((2 * segments - 1) * x.d_v + (segments - 2) * x.d_k) + x.d_v
-    return share * tokens + 4 * len(x.lengths) * x.H_v * x.d_k * maps
+    return again + 4 * len(x.lengths) * x.H_v * x.d_k * maps
+
+
+def silent_flops(x, tokens, C=64):
+    """The chain of states alone, over so many tokens: eq-segment-flops without the rows of F."""
+    return tokens * x.H_v * (4 * x.d_k + 2 * C) * x.d_v
+
+
+def silent_bytes(x, tokens, C=64, b=2):
+    """Keys, values, decays and the UT transform of so many tokens, once more."""
+    return tokens * (b * x.H_k * x.d_k + x.H_v * (b * x.d_v + b * C + 4))
+
+
+def first_share(p, n):
+    """Which part of the chunks the first `p` of `n` programs have (eq-share-of-chunks)."""
+    return (1 - (1 - SILENT) ** p) / (1 - (1 - SILENT) ** n)
+
+
+def walk(n):
+    """The time of `n` programs that share a sequence, in that of one (eq-share-of-chunks)."""
+    return SILENT / (1 - (1 - SILENT) ** n)
 
 
 def rule(x, C=64):
-    """Segments of the longest sequences, as `on_hopper.segment_length` cuts them; 1: none."""
+    """How `on_hopper.cut` cuts sequences: `n` programs that share one, or segments; else ones."""
     chunks = math.ceil(int(x.tokens / len(x.lengths)) / C)
+    n = max(min(PROCESSORS // x.programs, MOST, chunks), 1)
     segment = max(math.ceil(chunks / max(PROCESSORS // x.programs, 1)), 8)
-    return math.ceil(chunks / segment) if chunks > 1.7 * segment + 8 else 1
+    if x.d_k <= 128 and (1 + MAPS) * segment + 8 < walk(n) * chunks:
+        return {"segments": math.ceil(chunks / segment), "n": 1}
+    return {"segments": 1, "n": n}
 
 
-def links(x, segments=1, C=64):
+def links(x, segments=1, C=64, n=1):
     """Chunks that one processor takes in a row, in chunks of the whole scan.
 
     With more chains than processors some wait for others. The chain of states alone takes 0.7 of a
-    link, and the joining of segments 8 links in all.
+    link, and the joining of segments 8 links in all; `n` programs that share a sequence end
+    together.
     """
-    rounds = math.ceil(x.programs * segments / PROCESSORS)
+    rounds = math.ceil(x.programs * segments * n / PROCESSORS)
     longest = math.ceil(math.ceil(max(x.lengths) / C) / segments)
-    return rounds * longest if segments == 1 else rounds * 1.7 * longest + 8
+    if segments > 1:
+        return rounds * (1 + MAPS) * longest + 8
+    return rounds * longest * walk(n)
 
 
-def limits(x, segments=1, C=64, link=None, bandwidth=BANDWIDTH):
-    """Microseconds that bytes, FLOPs and the chain of states ask for, of the two-kernel design."""
-    moved = two_kernel_bytes(x, C) + (segment_bytes(x, segments, C) if segments > 1 else 0)
+def limits(x, segments=1, C=64, link=None, bandwidth=BANDWIDTH, n=1):
+    """Microseconds that bytes, FLOPs and the chain of states ask for, of the two-kernel design.
+
+    Programs that are silent side by side read a chunk at the same time, so from memory once.
+    """
+    moved = two_kernel_bytes(x, C) + silent_bytes(x, x.tokens * first_share(n - 1, n), C)
     flops = scan_flops(x, C) + overlap_flops(x, C)
-    flops += segment_flops(x, segments, C) if segments > 1 else 0
+    flops += silent_flops(x, x.tokens * sum(first_share(p, n) for p in range(n)), C)
+    if segments > 1:
+        moved += segment_bytes(x, segments, C)
+        flops += segment_flops(x, segments, C)
     link = one_link() if link is None else link
     return {
         "bytes": moved / bandwidth * 1e6,
         "FLOPs": flops / PEAK * 1e6,
-        "chain": links(x, segments, C) * link,
+        "chain": links(x, segments, C, n) * link,
     }
 
 
@@ -154,8 +188,8 @@ def steps(part="call", shape_name=None):
 
 
 def one_link():
-    """The recorded time of one chunk of the scan, state and outputs side by side."""
-    step, name, us = steps("scan")[-1]
+    """The recorded time of one chunk of the scan, one program a sequence and slice."""
+    name, us = next(row[1:] for row in steps("scan") if row[0] == "outputs in registers")
     return us / math.ceil(shape(name).tokens / 64)
 
 
@@ -169,5 +203,5 @@ def listed():
 
 
 def copy_bandwidth():
-    """Bytes a second of a large copy, in the run of the listed shapes."""
+    """Bytes a second of a kernel that copies, in the run of the listed shapes."""
     return record("forward_listed_h100")["copy_bytes_per_s"]

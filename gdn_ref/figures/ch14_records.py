@@ -1,10 +1,31 @@
 """Figures of chapter 14: the recorded times beside the limits."""
 
+from pathlib import Path
+
 import numpy as np
 
 from .ch14 import LIMITS
-from .ch14_model import Shape, copy_bandwidth, limits, listed, rule, shape, steps
+from .ch14_model import Shape, copy_bandwidth, limits, listed, rule, shape
 from .style import COLOUR, figure, styled
+
+LOG = Path(__file__).parents[1] / "kernels" / "bench" / "NOTES.md"
+
+
+def ways():
+    """The log's table: shape -> microseconds of one program, of 2, 3, 4, of segments, by the rule.
+
+    All in one run; a cell that the log leaves open is absent.
+    """
+    lines = LOG.read_text().splitlines()
+    begin = next(n for n, line in enumerate(lines) if line.startswith("| shape | one program |"))
+    names, found = [cell.strip() for cell in lines[begin].strip("|").split("|")], {}
+    for line in lines[begin + 2 :]:
+        if not line.startswith("|"):
+            return found
+        row, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        times = zip(names[1:], cells, strict=True)
+        found[row.removesuffix(" (portable)")] = {name: float(us) for name, us in times if us}
+    raise ValueError(f"{LOG}: the table of ways does not end")
 
 
 @styled
@@ -18,19 +39,28 @@ def chain_of_states(T=32768, d=128):
         times = [limits(x)[name] for x in shapes]
         ax.loglog(heads, times, dashes, color=COLOUR[role], base=2)
         ax.text(*at, name, color=COLOUR[role], fontsize=9)
-    plain = [limits(x)["chain"] for x in shapes]
-    cut = [limits(x, rule(x))["chain"] for x in shapes]
-    ax.loglog(heads, plain, "-", color=COLOUR["state"], base=2)
-    ax.loglog(heads, cut, "-", color=COLOUR["state"], base=2, lw=1, marker="|")
-    ax.text(2, 800, "chain", color=COLOUR["state"])
-    ax.text(2, 150, "chain, in segments", color=COLOUR["state"])
-    marks = {"call, not cut": ("o", "none"), "call": ("s", COLOUR["ink"])}
-    for part, (mark, fill) in marks.items():
-        for name in ("B1 T32768 H2/8 D128", "B1 T32768 H16/32 D128"):
-            us = steps(part, name)[-1][2]
-            ax.plot(shape(name).H_v, us, mark, color=COLOUR["ink"], mfc=fill, ms=7)
-    ax.text(7, 1000, "recorded", ha="right", fontsize=9)
-    ax.text(7, 290, "recorded, in segments", ha="right", va="center", fontsize=9)
+    few = [x for x in shapes if rule(x) != {"segments": 1, "n": 1}]
+    most = [max(132 // x.programs, 1) for x in few]
+    kinds = (
+        ([limits(x) for x in shapes], {"lw": 1.6}),
+        ([limits(x, n=min(n, 4)) for x, n in zip(few, most, strict=True)], {"ls": ":"}),
+        ([limits(x, segments=n) for x, n in zip(few, most, strict=True)], {"lw": 1, "marker": "|"}),
+    )
+    for times, line in kinds:
+        times = [time["chain"] for time in times]
+        ax.loglog(heads[: len(times)], times, color=COLOUR["state"], base=2, **line)
+    ax.text(2, 720, "chain", color=COLOUR["state"])
+    ax.text(2, 290, "chain, shared", color=COLOUR["state"])
+    ax.text(2, 62, "chain, in segments", color=COLOUR["state"], rotation=37)
+    marks = {"one program": ("o", "none"), "2": ("^", COLOUR["ink"]), "4": ("^", COLOUR["ink"])}
+    marks["segments"] = ("s", COLOUR["ink"])
+    for name in ("B1 T32768 H2/8 D128", "B1 T32768 H16/32 D128"):
+        for way, us in ways()[name].items():
+            if way in marks:
+                mark, fill = marks[way]
+                ax.plot(shape(name).H_v, us, mark, color=COLOUR["ink"], mfc=fill, ms=7)
+    for n, (mark, text) in enumerate((("○", "one program"), ("▲", "shared"), ("■", "segments"))):
+        ax.text(13, 26 / 1.5**n, f"{mark} recorded, {text}", fontsize=9)
     ax.set_xticks(heads, heads)
     ax.set_yticks([10, 100, 1000], ["10", "100", "1000"])
     ax.minorticks_off()
@@ -44,7 +74,7 @@ def listed_shapes():
     rows = sorted(listed(), key=lambda row: row[2]["floor_us"])
     fig, ax = figure(5.2, 6.6)
     for y, (_, x, row, ours, fla) in enumerate(rows):
-        times = limits(x, rule(x), bandwidth=copy_bandwidth())
+        times = limits(x, **rule(x), bandwidth=copy_bandwidth())
         binds = max(times, key=times.get)
         ax.plot([row["floor_us"], ours["device_us"]], [y, y], color=COLOUR["quiet"], lw=0.7)
         ax.plot(row["floor_us"], y, "|", ms=9, mew=2, color=COLOUR["ink"])
@@ -93,7 +123,7 @@ def summary():
     """Of each listed shape, how many times longer: than the FLOPs, the floor, the three limits."""
     found = {}
     for name, x, row, ours, fla in listed():
-        times = limits(x, rule(x), bandwidth=copy_bandwidth())
+        times = limits(x, **rule(x), bandwidth=copy_bandwidth())
         three = max(times.values())
         found[name] = {
             "FLOPs": ours["device_us"] / times["FLOPs"],

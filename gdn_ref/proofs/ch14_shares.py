@@ -1,0 +1,105 @@
+"""Chapter 14: programs that share a sequence, silent up to their own chunks: where each speaks."""
+
+import numpy as np
+import sympy as sp
+
+from .ch14_kernels import heads, scan, transform
+from .ch14_segments import last_state
+from .data import worst
+from .registry import verifies
+
+n, p = sp.symbols("n p", integer=True, positive=True)
+r = sp.symbols("r", positive=True)
+x, HALF = 1 - r, sp.Rational(1, 2)
+SHARE = (1 - x**p) / (1 - x**n)  # of the chunks, for the first p of n programs
+WALK = r / (1 - x**n)  # the time of all, in that of one program alone
+
+
+@verifies(
+    "eq-share-of-chunks",
+    method="algebra",
+    covers="every n, p and r; the limit of many programs at r = 1/2 and 3/8",
+    mutants={
+        "one program too early": {"share": SHARE.subs(p, p - 1)},
+        "one program too many": {"share": SHARE.subs(n, n + 1), "walk": WALK.subs(n, n + 1)},
+        "r and 1 - r swapped": {"share": SHARE.subs(r, 1 - r), "walk": WALK.subs(r, 1 - r)},
+        "the same share for each": {"share": p / n},
+        "silence costs nothing": {"walk": 1 / n},
+        "one program is slower": {"walk": WALK / r},
+    },
+)
+def all_end_together(share=SHARE, walk=WALK):
+    """Silent for the first share, then outputs up to the next: each program takes `walk`.
+
+    All chunks are shared out. One program takes 1; where a silent chunk takes as long as any
+    other, so do many; and the more programs, the nearer to r.
+    """
+    own = share.subs(p, p + 1) - share
+    many = [sp.limit(walk.subs(r, part), n, sp.oo) - part for part in (HALF, 3 * HALF / 4)]
+    return [
+        sp.simplify(r * share + own - walk),
+        sp.simplify(share.subs(p, 0)),
+        sp.simplify(share.subs(p, n) - 1),
+        sp.simplify(walk.subs(n, 1) - 1),
+        sp.simplify(walk.subs(r, 1) - 1),
+        *many,
+    ]
+
+
+@verifies(
+    "eq-share-of-chunks",
+    method="algebra",
+    covers="any division among 1 to 6 programs, every r",
+    mutants={
+        "the same weight for each": {"weight": sp.Integer(1)},
+        "later programs weigh more": {"weight": x**p},
+        "the walk of one program more": {"walk": WALK.subs(n, n + 1)},
+    },
+)
+def no_division_is_faster(weight=x ** (n - 1 - p), walk=WALK):
+    """The programs' times, weighted, add up to 1, however chunks are divided; so the longest
+    cannot be less than 1 over the sum of the weights."""
+    residuals = []
+    for programs in range(1, 7):
+        ends = [0, *sp.symbols(f"b1:{programs}"), 1]  # of each program's share
+        times = [r * a + (b - a) for a, b in zip(ends, ends[1:], strict=False)]
+        weights = [weight.subs(p, j).subs(n, programs) for j in range(programs)]
+        total = sum(a * b for a, b in zip(weights, times, strict=True))
+        residuals.append(sp.expand(total - 1))
+        residuals.append(sp.simplify(walk.subs(n, programs) * sum(weights) - 1))
+    return residuals
+
+
+def start(S, k, v, c, UT, silent, C):
+    """The state before the first chunk with outputs, as a silent program finds it."""
+    return last_state(*(y[:, : silent * C] for y in (k, v, c, UT)), S, C) if silent else S
+
+
+@verifies(
+    "eq-share-of-chunks",
+    method="float64",
+    covers="2 key and 4 value heads, 6 chunks, 1 to 3 programs",
+    mutants={
+        "silent programs without decay": {
+            "begin": lambda S, k, v, c, *rest: start(S, k, v, 0 * c, *rest)
+        },
+        "each starts from the first state": {"begin": lambda S, *rest: S},
+    },
+)
+def shares_are_exact(begin=start):
+    """Every program walks from the first chunk; together they give what one scan gives."""
+    C, inputs = 4, heads(24, 2, 4, 6, 5)
+    made = transform(inputs["k"], inputs["g"], inputs["beta"], C=C)
+    k, v, c, UT = inputs["k"].repeat(2, axis=0), inputs["v"], made["c"], made["UT"]
+    right = scan(*(inputs[y] for y in "qkv"), **made, S=inputs["S"], C=C)
+    errors = []
+    for ends in ((0, 6), (0, 4, 6), (0, 3, 5, 6)):
+        O = []
+        for a, b in zip(ends, ends[1:], strict=False):
+            S = begin(inputs["S"], k, v, c, UT, a, C)
+            own = slice(a * C, b * C)
+            parts = (y[:, own] for y in (inputs["q"], inputs["k"], v, c, UT))
+            found = scan(*parts, S, C=C)
+            O.append(found["o"])
+        errors.append(worst((np.concatenate(O, axis=1), found["S_last"]), tuple(right.values())))
+    return max(errors)
