@@ -106,38 +106,46 @@ def test_a_recorded_shape_is_read_right():
 
 
 def test_the_rule_is_that_of_the_package(monkeypatch):
-    from gdn_ref.kernels import on_hopper
+    from gdn_ref.kernels import on_hopper, shares
 
-    monkeypatch.setattr(on_hopper, "multiprocessors", lambda device: ch14_model.PROCESSORS)
-    cut = 0
-    for T in (64, 1024, 2048, 8192, 32768):
-        for H_v in (1, 4, 8, 32, 64, 200):
-            x = Shape((T,), max(H_v // 2, 1), H_v, 128, 128)
-            length = on_hopper.segment_length(T, x.programs, "cuda")
-            assert ch14_model.rule(x) == (1 if length is None else -(-T // length))
-            cut += length is not None
-    assert cut > 5
+    for module in (on_hopper, shares):
+        monkeypatch.setattr(module, "multiprocessors", lambda device: ch14_model.PROCESSORS)
+    assert (ch14_model.SILENT, ch14_model.MOST) == (shares.SILENT, shares.MOST)
+    assert on_hopper.MAPS == ch14_model.MAPS
+    segmented = shared = 0
+    for T in (64, 100, 1024, 2048, 8192, 32768):
+        for H_v in (1, 4, 8, 24, 32, 64, 200):
+            for d in (64, 128, 256):
+                x = Shape((T,), max(H_v // 2, 1), H_v, d, d)
+                n, length = on_hopper.cut(T, x.programs, d, "cuda")
+                segments = 1 if length is None else -(-T // length)
+                assert ch14_model.rule(x) == {"segments": segments, "n": n}
+                segmented, shared = segmented + (segments > 1), shared + (n > 1)
+    assert segmented > 10 and shared > 30
 
 
 def test_what_the_chapter_says_of_the_records():
     found = ch14_records.summary()
     assert len(found) == 27
     off = [name for name, row in found.items() if row["three"] >= 3]
-    assert sorted(off) == ["B1 T63 H1 D64", "packed 1x15 H4 D60", "packed 1x8192 H4 D60"]
+    tiny = [name for name in off if found[name]["three"] > 9]
+    assert tiny == ["B1 T63 H1 D64", "packed 1x15 H4 D60"]
+    assert len(off) == 6 and all("D60" in name or "D100" in name for name in off if name != tiny[0])
     assert min(row["fla"] for row in found.values()) > 1
     assert min(row["FLOPs"] for row in found.values()) > 3
-    assert np.median([row["three"] for row in found.values()]) == pytest.approx(1.6, abs=0.05)
+    assert np.median([row["three"] for row in found.values()]) == pytest.approx(1.7, abs=0.05)
     narrow = [row["three"] for name, row in found.items() if re.search("D60|D100", name)]
-    assert sum(2.5 < three < 3.5 for three in narrow) == len(narrow) - 1  # all but 15 tokens
-    assert max(1 / row["floor"] for row in found.values()) == pytest.approx(0.60, abs=0.005)
+    assert sum(3.05 < three < 3.55 for three in narrow) == len(narrow) - 1  # all but 15 tokens
+    assert max(1 / row["floor"] for row in found.values()) == pytest.approx(0.51, abs=0.005)
+    assert ch14_model.copy_bandwidth() == pytest.approx(2.99e12, rel=0.002)
     by_bytes = []
     for name, x, *_ in ch14_model.listed():
-        times = ch14_model.limits(x, ch14_model.rule(x), bandwidth=ch14_model.copy_bandwidth())
+        times = ch14_model.limits(x, **ch14_model.rule(x), bandwidth=ch14_model.copy_bandwidth())
         if times["bytes"] == max(times.values()):
             by_bytes.append(found[name]["three"])
-    assert (round(min(by_bytes), 1), round(max(by_bytes), 1)) == (1.1, 2.1)
+    assert (round(min(by_bytes), 1), round(max(by_bytes), 1)) == (1.2, 2.5)
     narrow = shape("packed 1x8192 H4 D60")
-    cut = ch14_model.links(narrow, ch14_model.rule(narrow))
+    cut = ch14_model.links(narrow, **ch14_model.rule(narrow))
     assert 5.5 < ch14_model.links(narrow) / cut < 6.5  # "a sixth of the links"
     first = ch14_model.steps("call", "B1 T32768 H2/8 D128")[0][2]
     ratio = first / ch14_model.limits(shape("B1 T32768 H2/8 D128"))["FLOPs"]
@@ -149,15 +157,18 @@ def test_what_the_chapter_says_of_the_records():
     for heads_ in (2, 4, 8, 16, 32, 64, 128):
         times = ch14_model.limits(Shape((32768,), heads_ // 2, heads_, 128, 128))
         most = heads_ if times["chain"] == max(times.values()) else most
-    assert f"Up to {most} heads the chain decides" in page
-    assert len(ch14_model.steps("transform", "B1 T32768 H16/32 D128")) == 5
+    assert f"Up to {most} heads one chain decides" in page
+    assert len(ch14_model.steps("transform", "B1 T32768 H16/32 D128")) == 6  # the last repeats
     assert "All five compute the same" in page
 
 
-def test_the_listed_record_is_of_the_step_that_the_chapter_names():
-    times = {row[0]: row[3]["device_us"] for row in ch14_model.listed()}
-    step = {step: us for step, _, us in ch14_model.steps("call", "B1 T63 H1 D64")}
-    assert step["outputs in registers"] == pytest.approx(times["B1 T63 H1 D64"], rel=0.01)
+def test_the_records_alone_and_beside_the_peers_are_of_one_step():
+    """Beside others a call took up to an eighth longer, or hardly less."""
+    alone = {row[1]: row[2] for row in ch14_model.steps("call") if "share" in row[0]}
+    beside = {row[0]: row[3]["device_us"] for row in ch14_model.listed()}
+    both = alone.keys() & beside.keys()
+    assert len(both) == 3
+    assert all(0.98 < beside[name] / alone[name] < 1.13 for name in both)
 
 
 def test_links_and_rounds():
@@ -165,6 +176,25 @@ def test_links_and_rounds():
     assert ch14_model.links(chains) == 100
     assert ch14_model.links(Shape((6400,), 1, 67, 128, 128)) == 200
     assert ch14_model.links(Shape((32768,), 2, 8, 128, 128), 8) == pytest.approx(1.7 * 64 + 8)
+    assert ch14_model.links(Shape((32768,), 16, 32, 128, 128), n=2) == pytest.approx(512 / 1.4)
+    parts = [ch14_model.first_share(p, 4) for p in range(5)]
+    assert (parts[0], parts[4]) == (0, 1) and ch14_model.walk(1) == pytest.approx(1)
+
+
+def test_what_the_chapter_says_of_shares():
+    found = ch14_records.ways()
+    assert len(found) == 13 and all(us["rule"] <= 1.03 * us["one program"] for us in found.values())
+    assert found["B1 T32768 H16/32 D128"]["segments"] == 685.5
+    assert (
+        "0.71 of the time, three 0.64, four 0.62"
+        in (ROOT / "chapters/14_bytes_and_flops.ipynb").read_text()
+    )
+    assert [round(ch14_model.walk(n), 2) for n in (2, 3, 4)] == [0.71, 0.64, 0.62]
+    for name, us in found.items():  # the model takes what was measured to be faster, or nearly so
+        way, shared = ch14_model.rule(shape(name)), min(us["2"], us.get("4", us["2"]))
+        if "segments" in us:
+            faster = us["segments"] if way["segments"] > 1 else shared
+            assert faster <= 1.02 * min(us["segments"], shared), name
 
 
 def test_the_dot_hangs_below_the_ring_where_the_chain_decides():
