@@ -5,7 +5,16 @@ from pathlib import Path
 import numpy as np
 
 from .ch14 import LIMITS
-from .ch14_model import Shape, copy_bandwidth, limits, listed, rule, shape
+from .ch14_model import (
+    MOST,
+    PROCESSORS,
+    Shape,
+    copy_bandwidth,
+    limits,
+    listed,
+    rule,
+    shape,
+)
 from .style import COLOUR, figure, styled
 
 LOG = Path(__file__).parents[1] / "kernels" / "bench" / "NOTES.md"
@@ -34,33 +43,36 @@ def chain_of_states(T=32768, d=128):
     fig, ax = figure(5.8, 3.7)
     heads = 2 ** np.arange(1, 8)
     shapes = [Shape((T,), max(h // 2, 1), int(h), d, d) for h in heads]
-    kinds = (("bytes", "key", "--", (1.9, 35)), ("FLOPs", "value", "-.", (3, 8.5)))
+    kinds = (("bytes", "key", "--", (1.9, 28)), ("FLOPs", "value", "-.", (3, 8.5)))
     for name, role, dashes, at in kinds:
         times = [limits(x)[name] for x in shapes]
         ax.loglog(heads, times, dashes, color=COLOUR[role], base=2)
         ax.text(*at, name, color=COLOUR[role], fontsize=9)
     few = [x for x in shapes if rule(x) != {"segments": 1, "n": 1}]
-    most = [max(132 // x.programs, 1) for x in few]
+    most = [PROCESSORS // x.programs for x in few]
     kinds = (
         ([limits(x) for x in shapes], {"lw": 1.6}),
-        ([limits(x, n=min(n, 4)) for x, n in zip(few, most, strict=True)], {"ls": ":"}),
+        ([limits(x, n=min(n, MOST)) for x, n in zip(few, most, strict=True)], {"ls": ":"}),
         ([limits(x, segments=n) for x, n in zip(few, most, strict=True)], {"lw": 1, "marker": "|"}),
     )
     for times, line in kinds:
         times = [time["chain"] for time in times]
         ax.loglog(heads[: len(times)], times, color=COLOUR["state"], base=2, **line)
     ax.text(2, 720, "chain", color=COLOUR["state"])
-    ax.text(2, 290, "chain, shared", color=COLOUR["state"])
-    ax.text(2, 62, "chain, in segments", color=COLOUR["state"], rotation=37)
-    marks = {"one program": ("o", "none"), "2": ("^", COLOUR["ink"]), "4": ("^", COLOUR["ink"])}
-    marks["segments"] = ("s", COLOUR["ink"])
+    ax.text(2, 300, "chain, shared", color=COLOUR["state"])
+    ax.text(2.1, 60, "chain, in segments", color=COLOUR["state"], rotation=31)
     for name in ("B1 T32768 H2/8 D128", "B1 T32768 H16/32 D128"):
-        for way, us in ways()[name].items():
-            if way in marks:
-                mark, fill = marks[way]
-                ax.plot(shape(name).H_v, us, mark, color=COLOUR["ink"], mfc=fill, ms=7)
-    for n, (mark, text) in enumerate((("○", "one program"), ("▲", "shared"), ("■", "segments"))):
-        ax.text(13, 26 / 1.5**n, f"{mark} recorded, {text}", fontsize=9)
+        x, us = shape(name), ways()[name]
+        marks = (
+            ("one program", "o", "none"),
+            (f"{min(PROCESSORS // x.programs, MOST)}", "^", COLOUR["ink"]),
+        )
+        marks += (("segments", "s", COLOUR["ink"]),)
+        for n, (way, mark, fill) in enumerate(marks):  # a little apart
+            at = x.H_v * 1.09 ** (n - 1)
+            label = ("one program", "shared", "segments")[n] if x.H_v == 8 else None
+            ax.plot(at, us[way], mark, color=COLOUR["ink"], mfc=fill, ms=6, ls="", label=label)
+    ax.legend(title="recorded", loc="lower right", fontsize=9, title_fontsize=9)
     ax.set_xticks(heads, heads)
     ax.set_yticks([10, 100, 1000], ["10", "100", "1000"])
     ax.minorticks_off()
