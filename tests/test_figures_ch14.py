@@ -1,6 +1,7 @@
 """The figures of chapter 14: drawn, right, and with the numbers of the code and the records."""
 
 import re
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -113,15 +114,30 @@ def test_the_rule_is_that_of_the_package(monkeypatch):
     assert (ch14_model.SILENT, ch14_model.MOST) == (shares.SILENT, shares.MOST)
     assert on_hopper.MAPS == ch14_model.MAPS
     segmented = shared = 0
-    for T in (64, 100, 1024, 2048, 8192, 32768):
-        for H_v in (1, 4, 8, 24, 32, 64, 200):
-            for d in (64, 128, 256):
-                x = Shape((T,), max(H_v // 2, 1), H_v, d, d)
-                n, length = on_hopper.cut(T, x.programs, d, "cuda")
-                segments = 1 if length is None else -(-T // length)
-                assert ch14_model.rule(x) == {"segments": segments, "n": n}
-                segmented, shared = segmented + (segments > 1), shared + (n > 1)
-    assert segmented > 10 and shared > 30
+    for chunks in (*range(1, 40), *range(40, 400, 7), 512, 1024):
+        for H_v, d in product((1, 2, 3, 4, 6, 8, 11, 16, 22, 32, 33, 64, 200), (64, 128, 256)):
+            T = 64 * chunks - H_v % 3
+            x = Shape((T,), 1, H_v, d, d)
+            n, length = on_hopper.cut(T, x.programs, d, "cuda")
+            segments = 1 if length is None else -(-T // length)
+            assert ch14_model.rule(x) == {"segments": segments, "n": n}
+            segmented, shared = segmented + (segments > 1), shared + (n > 1)
+    assert segmented > 500 and shared > 500
+
+
+@pytest.mark.interpreter
+@pytest.mark.parametrize(("n", "silent"), [(2, 6), (4, 5 + 7)])  # of 8 chunks, rounded
+def test_silent_chunks_cost_what_the_model_says(monkeypatch, n, silent):
+    """The portable scan in the interpreter, shared among programs."""
+    from gdn_ref.figures.ch14_interpreted import count
+    from gdn_ref.kernels import forward
+
+    monkeypatch.setattr(forward, "shares", lambda *sizes: n)
+    x, C = Shape((128,), 2, 4, 32, 64), 16
+    counts = count(128, 2, 4, 32, 64, chunk_size=C)
+    more = ch14_model.silent_flops(x, silent * C, C)
+    assert counts.flops["chunk_scan_kernel"] == ch14_model.scan_flops(x, C) + more
+    assert sum(map(counts.distinct, counts.asked)) == ch14_model.two_kernel_bytes(x, C)
 
 
 def test_what_the_chapter_says_of_the_records():

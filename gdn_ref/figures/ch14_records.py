@@ -43,7 +43,7 @@ def chain_of_states(T=32768, d=128):
     fig, ax = figure(5.8, 3.7)
     heads = 2 ** np.arange(1, 8)
     shapes = [Shape((T,), max(h // 2, 1), int(h), d, d) for h in heads]
-    kinds = (("bytes", "key", "--", (1.9, 28)), ("FLOPs", "value", "-.", (3, 8.5)))
+    kinds = (("bytes", "key", "--", (2.75, 21)), ("FLOPs", "value", "-.", (3, 8.5)))
     for name, role, dashes, at in kinds:
         times = [limits(x)[name] for x in shapes]
         ax.loglog(heads, times, dashes, color=COLOUR[role], base=2)

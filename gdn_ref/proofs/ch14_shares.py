@@ -8,40 +8,43 @@ from .ch14_segments import last_state
 from .data import worst
 from .registry import verifies
 
-n, p = sp.symbols("n p", integer=True, positive=True)
-r = sp.symbols("r", positive=True)
-x, HALF = 1 - r, sp.Rational(1, 2)
-SHARE = (1 - x**p) / (1 - x**n)  # of the chunks, for the first p of n programs
-WALK = r / (1 - x**n)  # the time of all, in that of one program alone
+P, p = sp.symbols("P p", integer=True, positive=True)
+eta = sp.symbols("eta", positive=True)
+x, HALF = 1 - eta, sp.Rational(1, 2)
+SHARE = (1 - x**p) / (1 - x**P)  # of the chunks, for the first p of P programs
+WALK = eta / (1 - x**P)  # the time of all, in that of one program alone
 
 
 @verifies(
     "eq-share-of-chunks",
     method="algebra",
-    covers="every n, p and r; the limit of many programs at r = 1/2 and 3/8",
+    covers="every P, p and eta; the limit of many programs at eta = 1/2 and 3/8",
     mutants={
         "one program too early": {"share": SHARE.subs(p, p - 1)},
-        "one program too many": {"share": SHARE.subs(n, n + 1), "walk": WALK.subs(n, n + 1)},
-        "r and 1 - r swapped": {"share": SHARE.subs(r, 1 - r), "walk": WALK.subs(r, 1 - r)},
-        "the same share for each": {"share": p / n},
-        "silence costs nothing": {"walk": 1 / n},
-        "one program is slower": {"walk": WALK / r},
+        "one program too many": {"share": SHARE.subs(P, P + 1), "walk": WALK.subs(P, P + 1)},
+        "eta and 1 - eta swapped": {
+            "share": SHARE.subs(eta, 1 - eta),
+            "walk": WALK.subs(eta, 1 - eta),
+        },
+        "the same share for each": {"share": p / P},
+        "silence costs nothing": {"walk": 1 / P},
+        "one program is slower": {"walk": WALK / eta},
     },
 )
 def all_end_together(share=SHARE, walk=WALK):
     """Silent for the first share, then outputs up to the next: each program takes `walk`.
 
     All chunks are shared out. One program takes 1; where a silent chunk takes as long as any
-    other, so do many; and the more programs, the nearer to r.
+    other, so do many; and the more programs, the nearer to eta.
     """
     own = share.subs(p, p + 1) - share
-    many = [sp.limit(walk.subs(r, part), n, sp.oo) - part for part in (HALF, 3 * HALF / 4)]
+    many = [sp.limit(walk.subs(eta, part), P, sp.oo) - part for part in (HALF, 3 * HALF / 4)]
     return [
-        sp.simplify(r * share + own - walk),
+        sp.simplify(eta * share + own - walk),
         sp.simplify(share.subs(p, 0)),
-        sp.simplify(share.subs(p, n) - 1),
-        sp.simplify(walk.subs(n, 1) - 1),
-        sp.simplify(walk.subs(r, 1) - 1),
+        sp.simplify(share.subs(p, P) - 1),
+        sp.simplify(walk.subs(P, 1) - 1),
+        sp.simplify(walk.subs(eta, 1) - 1),
         *many,
     ]
 
@@ -49,24 +52,24 @@ def all_end_together(share=SHARE, walk=WALK):
 @verifies(
     "eq-share-of-chunks",
     method="algebra",
-    covers="any division among 1 to 6 programs, every r",
+    covers="any division among 1 to 6 programs, every eta",
     mutants={
         "the same weight for each": {"weight": sp.Integer(1)},
         "later programs weigh more": {"weight": x**p},
-        "the walk of one program more": {"walk": WALK.subs(n, n + 1)},
+        "the walk of one program more": {"walk": WALK.subs(P, P + 1)},
     },
 )
-def no_division_is_faster(weight=x ** (n - 1 - p), walk=WALK):
+def no_division_is_faster(weight=x ** (P - 1 - p), walk=WALK):
     """The programs' times, weighted, add up to 1, however chunks are divided; so the longest
     cannot be less than 1 over the sum of the weights."""
     residuals = []
     for programs in range(1, 7):
         ends = [0, *sp.symbols(f"b1:{programs}"), 1]  # of each program's share
-        times = [r * a + (b - a) for a, b in zip(ends, ends[1:], strict=False)]
-        weights = [weight.subs(p, j).subs(n, programs) for j in range(programs)]
+        times = [eta * a + (b - a) for a, b in zip(ends, ends[1:], strict=False)]
+        weights = [weight.subs(p, j).subs(P, programs) for j in range(programs)]
         total = sum(a * b for a, b in zip(weights, times, strict=True))
         residuals.append(sp.expand(total - 1))
-        residuals.append(sp.simplify(walk.subs(n, programs) * sum(weights) - 1))
+        residuals.append(sp.simplify(walk.subs(P, programs) * sum(weights) - 1))
     return residuals
 
 
