@@ -19,7 +19,8 @@ TENSOR_MEMORY_COLUMNS = 512
 # of 256 key dimensions fills the registers of four warps, and eight would still be slower (H100).
 # Where programs share a sequence, the loop over the silent chunks spills some numbers more.
 SPILLED_BYTES = {80: 700, 90: 400, 100: 400}
-SPILLED_BYTES_OF_WIDE_SCAN = {80: 1100, 90: 650, 100: 540}
+SPILLED_BYTES_OF_WIDE_SCAN = {80: 960, 90: 650, 100: 540}
+MORE_IN_SHARES = {80: 140, 90: 0, 100: 0}
 SPILLED_BYTES_OF = {
     "hopper": 0,
     "recurrent": 64,
@@ -69,4 +70,5 @@ def test_the_16_bit_kernels_hardly_spill(report):
                 most = 110 if "K=256" in name and "shares" in name else 64
             elif "scan K=256" in name:
                 most = SPILLED_BYTES_OF_WIDE_SCAN[capability]
+                most += MORE_IN_SHARES[capability] * ("shares" in name)
             assert used["spilled_bytes"] <= most, name
