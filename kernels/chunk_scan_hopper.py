@@ -225,7 +225,7 @@ def chunk_scan_hopper_kernel(
     scale, N, T, total, length, H, HV, K: gl.constexpr, V: gl.constexpr,
     # strides of a last state; a first state's are the same, or those of `segments`
     S_v: gl.constexpr, S_k: gl.constexpr,
-    # flags: SCALED, if UT has beta in it
+    # flags: SCALED, if UT has beta in it, and `beta_ptr` is None
     HAS_S: gl.constexpr, PACKED: gl.constexpr, SEGMENTED: gl.constexpr, SCALED: gl.constexpr,
     # programs that share a sequence
     SHARES: gl.constexpr,
@@ -250,12 +250,17 @@ def chunk_scan_hopper_kernel(
     S_first += (slot * HV + hv).to(gl.int64) * (V * K)
     S_last = S_last_ptr + (n * HV + hv).to(gl.int64) * (V * K)
     c_ptr += hv.to(gl.int64) * total + token_0
-    beta_ptr += token_0.to(gl.int64) * HV + hv
+    by_head: gl.constexpr = K <= 128  # beta, as `ut_transform_16bit` writes it
+    if not SCALED:
+        if by_head:
+            beta_ptr += hv.to(gl.int64) * total + token_0
+        else:
+            beta_ptr += token_0.to(gl.int64) * HV + hv
     value_column = hv * V + first_v
 
     # shared memory: tiles of the inputs, what one group of warps hands to another, and the signals
     PARTS: gl.constexpr = K // BK
-    STAGES: gl.constexpr = 3 if K <= 128 else 2  # chunks in flight
+    STAGES: gl.constexpr = 4 if K <= 128 else 2  # chunks in flight
     q_tiles = gl.allocate_shared_memory(dtype, [STAGES * PARTS, C, BK], q.layout)
     k_tiles = gl.allocate_shared_memory(dtype, [STAGES * PARTS, C, BK], k.layout)
     v_tiles = gl.allocate_shared_memory(dtype, [STAGES, C, BV], v.layout)
@@ -285,7 +290,7 @@ def chunk_scan_hopper_kernel(
                 full, free, ready, used,
             )),
             (load_warp, (
-                q, k, v, UT, c_ptr, None if SCALED else beta_ptr, HV, q_tiles, k_tiles, v_tiles,
+                q, k, v, UT, c_ptr, beta_ptr, 1 if by_head else HV, q_tiles, k_tiles, v_tiles,
                 UT_tiles, weights, full, free, tokens, token_0, h * K, value_column, hv * total,
                 silent,
             )),

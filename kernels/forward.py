@@ -119,8 +119,8 @@ def prepare_forward(
         with on_device(v):
             # the copy engine reads tiles from addresses that are multiples of 16 bytes only
             if on_hopper and aligned(q, k, v):
-                c, UT = early(k, g, beta, cu_seqlens)
-                scan_on_hopper(q, k, v, beta, c, UT, S, o, S_last, cu_seqlens)
+                c, UT, strength = early(k, g, beta, cu_seqlens)
+                scan_on_hopper(q, k, v, strength, c, UT, S, o, S_last, cu_seqlens)
             else:
                 c, UT = transform(k, g, beta, cu_seqlens)
                 scan(q, k, v, beta, c, UT, S, o, S_last, cu_seqlens)
@@ -133,9 +133,11 @@ def prepare_transform(plan, scaled, room=False, hopper=False):
     """The UT transform, `run(k, g, beta, cu_seqlens)`: `c, UT`.
 
     Unless `scaled`, the second is `T_inv` itself. With `hopper` the scan for Hopper follows: `k` is
-    aligned.
+    aligned, and there is a third result, `strength`.
 
     c, UT : as `new_transform`, with `room` or without
+    strength : None if `scaled`; else beta as that scan wants it: up to 128 key dimensions in
+        float32, as `c` lies, one head after the other
     """
     H, HV, tiles, exact = plan.H, plan.HV, plan.tiles, plan.exact
     C = tiles["C"]
@@ -143,7 +145,9 @@ def prepare_transform(plan, scaled, room=False, hopper=False):
     constants |= {"PACKED": plan.packed, "SCALED": scaled}
     options = {"num_warps": 1}
     kernel = ut_transform_16bit_kernel
-    if has_16bit_transform(plan):
+    in_blocks = has_16bit_transform(plan)
+    by_head = in_blocks and hopper and not scaled
+    if in_blocks:
         del constants["C"]
         constants["HOPPER"] = hopper
     else:
@@ -155,9 +159,14 @@ def prepare_transform(plan, scaled, room=False, hopper=False):
 
     def run(k, g, beta, cu_seqlens):
         c, UT = new_transform(k, HV, C, room)
+        tensors, strength = (k, g, beta, c, UT), None if scaled else beta
+        if by_head:
+            strength = torch.empty_like(c)
+        if in_blocks:
+            tensors += (strength if by_head else None,)
         if plan.slots:
-            start(k, g, beta, c, UT, cu_seqlens)
-        return c, UT
+            start(*tensors, cu_seqlens)
+        return (c, UT, strength) if hopper else (c, UT)
 
     return run
 

@@ -29,7 +29,8 @@ WIDTH = 128  # key dimensions that the gradients of one chunk have room for at a
 
 
 def prepare_scan(plan, scale, v_first, scaled):
-    """The scan over chunks; arguments and results as those of `forward.prepare_scan`.
+    """The scan over chunks; arguments and results as those of `forward.prepare_scan`, but for beta,
+    which is the transform's `strength`.
 
     Without segments the scan may start while the UT transform ends: it sets itself up, then waits.
     (With segments its programs would take the room that those before them need.)

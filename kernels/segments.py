@@ -56,7 +56,7 @@ def segment_maps_kernel(
     N, T, total, length, H, HV, K: gl.constexpr, V: gl.constexpr,
     # strides of a first state
     S_v: gl.constexpr, S_k: gl.constexpr,
-    # flags: SCALED, if UT has beta in it
+    # flags: SCALED, if UT has beta in it, and `beta_ptr` is None
     HAS_S: gl.constexpr, PACKED: gl.constexpr, SCALED: gl.constexpr,
 ):  # fmt: skip
     slices: gl.constexpr = (V + K) // BV
@@ -90,7 +90,8 @@ def segment_maps_kernel(
     c_ptr += hv.to(gl.int64) * total + token_0
     value_column = hv * V + gl.where(has_v, first_row, 0)
     maps_ptr += (slot * HV + hv).to(gl.int64) * ((V + K) * K)
-    beta_ptr += token_0.to(gl.int64) * HV + hv
+    if not SCALED:
+        beta_ptr += hv.to(gl.int64) * total + token_0
     gl.warp_specialize(
         [
             (map_warps, (
@@ -98,7 +99,7 @@ def segment_maps_kernel(
                 k_tiles, v_tiles, UT_tiles, weights, full, free, SCALED,
             )),
             (load_warp, (
-                None, k, v, UT, c_ptr, None if SCALED else beta_ptr, HV, k_tiles, k_tiles, v_tiles,
+                None, k, v, UT, c_ptr, beta_ptr, 1, k_tiles, k_tiles, v_tiles,
                 UT_tiles, weights, full, free, tokens, token_0, h * K, value_column, hv * total,
             )),
         ],

@@ -105,8 +105,8 @@ def solve_rows(A_pairs):
 
 @gluon.jit(do_not_specialize=["N", "T", "total", "H", "group"])
 def ut_transform_16bit_kernel(
-    # pointers
-    k_ptr, g_ptr, beta_ptr, c_ptr, UT_ptr, cu_seqlens_ptr,
+    # pointers: `strength_ptr` to where the scan for Hopper finds beta, [HV, total], or None
+    k_ptr, g_ptr, beta_ptr, c_ptr, UT_ptr, strength_ptr, cu_seqlens_ptr,
     # sizes: `total` tokens in all, `group` value heads a key head
     N, T, total, H, group, K: gl.constexpr,
     # blocks
@@ -181,6 +181,8 @@ def ut_transform_16bit_kernel(
             c = gl.associative_scan(gl.where(g_log2 < RESET, RESET, g_log2), 0, add)
         first = hv.to(gl.int64) * total + start
         gl.store(c_ptr + first + t, c, mask=t < left)
+        if strength_ptr is not None:
+            gl.store(strength_ptr + first + t, beta, mask=t < left)
         c_tile.store(c)
         beta_tile.store(beta)
         at += 1  # the next head's, while this one is worked on

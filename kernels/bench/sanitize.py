@@ -54,10 +54,11 @@ def read(output):
     last = [line for line in output.splitlines() if re.search(r" in [\d.]+s\b", line)][-1:]
     count = {what: int(n) for n, what in re.findall(r"(\d+) ([a-z]+)", "".join(last))}
     errors = re.findall(r"^=+ (?:ERROR|RACECHECK) SUMMARY: (\d+)", output, re.M)
-    places = set(re.findall(r"^=+ .*\bat (?:void )?(\w+)\b.*\+0x", output, re.M))
+    places = set(re.findall(r"^=+ .*\bat (?:void )?(\w+)\b.*\+0x\w+(?: in (\S+))?", output, re.M))
+    places = sorted({f"{kernel} {line}".strip() for kernel, line in places})
     failed = sum(count.get(what, 0) for what in ("failed", "error", "errors"))
     notes = [f"{failed} of the tests failed"] * bool(failed)
-    notes += ["found in " + ", ".join(sorted(places))] * bool(places)
+    notes += ["found in " + ", ".join(places)] * bool(places)
     errors = sum(map(int, errors)) if errors else None
     row = {"tests": count.get("passed", 0) + failed, "errors": errors}
     return row | ({"note": "; ".join(notes)} if notes else {})

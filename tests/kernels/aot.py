@@ -71,7 +71,7 @@ def configurations():
         yield f"transform {case}", ut_transform_kernel, transform, constants, options
         if not exact and K <= 128:
             constants = {"K": K, "BK": tiles["BK"], "HAS_G": True, "PACKED": True, "SCALED": True}
-            constants["HOPPER"] = False
+            constants |= {"HOPPER": False, "strength_ptr": None}
             kernel, options = ut_transform_16bit_kernel, {"num_warps": 1}
             yield f"transform 16 bits {case}", kernel, transform, constants, options
         constants = {**sizes, **STATE, "H": 4, "HV": 8, "V": V, "BV": tiles["BV"]}
@@ -177,6 +177,7 @@ def hopper_configurations():
             case = f"K={K} V=128 {dtype.name}"
             if K <= 128:
                 pointers = {"k_ptr": f"*{dtype.name}", "g_ptr": "*fp32", "UT_ptr": "*fp16"}
+                pointers["strength_ptr"] = "*fp32"
                 flags = {"K": K, "BK": K, "HAS_G": True, "PACKED": True, "SCALED": False}
                 yield (
                     f"hopper transform {case}",
@@ -193,6 +194,7 @@ def hopper_configurations():
                 name = f"hopper scan {case}" + ", segments" * segmented
                 name += ", shares" * (shares > 1) + ", training" * (not scaled)
                 flags = {**constants, "SEGMENTED": segmented, "SCALED": scaled, "SHARES": shares}
+                flags |= {"beta_ptr": None} if scaled else {}
                 yield name, chunk_scan_hopper_kernel, signature, flags, {"num_warps": 4}
             if K <= 128:
                 options, flags = {"num_warps": 4, "maxnreg": 128}, {**constants, "SCALED": False}

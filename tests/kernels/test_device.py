@@ -116,9 +116,10 @@ def test_the_16_bit_transform_is_the_solve(K, T, scaled, hopper):
     g[:, T // 2] = -torch.inf
     c = torch.full((4, T), torch.nan, device="cuda")
     UT = torch.full((4, T, C), torch.nan, device="cuda", dtype=torch.float16)
+    strengths = torch.full_like(c, torch.nan)
     chunks = -(-T // C)
     ut_transform_16bit_kernel[chunks, 2](
-        k, g, beta, c, UT, None, 1, T, T, 2, 2,
+        k, g, beta, c, UT, None if scaled else strengths, None, 1, T, T, 2, 2,
         K=K, BK=max(16, 1 << (K - 1).bit_length()), HAS_G=True, PACKED=False, SCALED=scaled,
         HOPPER=hopper, num_warps=1,
     )  # fmt: skip
@@ -132,6 +133,8 @@ def test_the_16_bit_transform_is_the_solve(K, T, scaled, hopper):
             right = torch.diag(strength if scaled else torch.ones_like(strength))
             assert_close(found[:, : len(A)], wy.solve(A, right), KERNEL_FLOAT16)
             assert not found[:, len(A) :].any()
+    if not scaled:
+        assert torch.equal(strengths, beta[0].T.float())
 
 
 def test_long_sequences_of_odd_heads_are_padded():
