@@ -7,12 +7,13 @@ is off, so that each tensor is an allocation of its own. The tools look for:
 
 memcheck   accesses outside of what was allocated
 initcheck  reads of global memory that nobody has written
-racecheck  accesses to shared memory in no order; slow, so on few tests
+racecheck  accesses to shared memory in no order; slow, so on few tests. It also names what is in
+           order: `racecheck_limits.cu` says where, and has it named in programs that are right
 synccheck  barriers that are used wrongly
 
 `errors` is what the tool has counted, null if it did not come to its end; a note names the kernels
-where it found them. (racecheck also finds how Triton's `warp_specialize` wakes its groups: see
-NOTES.md.) Tests of graphs and of memory are left out, since they want the allocator.
+where it found them, with the lines. Tests of graphs and of memory are left out, since they want the
+allocator.
 """
 
 import argparse
@@ -26,6 +27,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -54,11 +56,14 @@ def read(output):
     last = [line for line in output.splitlines() if re.search(r" in [\d.]+s\b", line)][-1:]
     count = {what: int(n) for n, what in re.findall(r"(\d+) ([a-z]+)", "".join(last))}
     errors = re.findall(r"^=+ (?:ERROR|RACECHECK) SUMMARY: (\d+)", output, re.M)
-    places = set(re.findall(r"^=+ .*\bat (?:void )?(\w+)\b.*\+0x\w+(?: in (\S+))?", output, re.M))
-    places = sorted({f"{kernel} {line}".strip() for kernel, line in places})
+    places = defaultdict(set)
+    at = r"^=+ .*\bat (?:void )?(\w+)\b.*\+0x\w+(?: in ([\w.]+):(\d+))?"
+    for kernel, file, line in re.findall(at, output, re.M):
+        places[kernel].update([f"{file}:{line}"] if file else ())
+    places = [f"{kernel} ({', '.join(sorted(x))})" if x else kernel for kernel, x in places.items()]
     failed = sum(count.get(what, 0) for what in ("failed", "error", "errors"))
     notes = [f"{failed} of the tests failed"] * bool(failed)
-    notes += ["found in " + ", ".join(places)] * bool(places)
+    notes += ["found in " + ", ".join(sorted(places))] * bool(places)
     errors = sum(map(int, errors)) if errors else None
     row = {"tests": count.get("passed", 0) + failed, "errors": errors}
     return row | ({"note": "; ".join(notes)} if notes else {})

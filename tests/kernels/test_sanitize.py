@@ -34,6 +34,11 @@ def sanitize():
      "========= Error: Race reported between Write access at scan_kernel+0x4d0\n"
      "=========     and Read access at void maps_kernel(float *)+0x20 [4 hazards]",
      {"tests": 13, "errors": 2, "note": "found in maps_kernel, scan_kernel"}),
+    ("1 passed", "RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)",
+     "========= Error: Race reported between Write access at scan_kernel+0xfe0 in hopper.py:149\n"
+     "=========     and Read access at scan_kernel+0x2790 in hopper.py:158 [1024 hazards]\n"
+     "=========     and Read access at scan_kernel+0x27a0 in hopper.py:158 [896 hazards]",
+     {"tests": 1, "errors": 1, "note": "found in scan_kernel (hopper.py:149, hopper.py:158)"}),
     ("1 failed, 5 passed", "ERROR SUMMARY: 1 error",
      "========= Invalid __global__ read of size 4 bytes\n=========     at scan_kernel+0x90",
      {"tests": 6, "errors": 1, "note": "1 of the tests failed; found in scan_kernel"}),
