@@ -105,6 +105,7 @@ def check_inputs(layer, x, cache, cu_seqlens, attention_mask):
     sizes |= {"W - 1": layer.conv1d.kernel_size[0] - 1, "HV": layer.num_v_heads}
     sizes |= {"K": layer.head_dim, "V": layer.head_v_dim}
     validation.check_tensor("x", x, ("B", "T", "hidden_size"), sizes)
+    check_like_weights(x, layer.q_proj)
     N = B = sizes["B"]
     if cu_seqlens is not None:
         validation.check_cu_seqlens(cu_seqlens, B, sizes["T"], None)
@@ -128,6 +129,18 @@ def check_inputs(layer, x, cache, cu_seqlens, attention_mask):
         raise ValueError(f"attention_mask: expected shape [B, T] = {expected}, got {found}")
     check_devices(x, attention_mask=attention_mask)
     return N
+
+
+def check_like_weights(x, projection):
+    """Device, and dtype unless autocast converts; other layers than `nn.Linear` may do so, too."""
+    if type(projection) is not torch.nn.Linear:
+        return
+    weight = projection.weight
+    if x.device != weight.device:
+        raise ValueError(f"x: expected device {weight.device} like the weights, got {x.device}")
+    if x.dtype != weight.dtype and not torch.is_autocast_enabled(x.device.type):
+        expected = f"{weight.dtype} like the weights (or autocast)"
+        raise ValueError(f"x: expected {expected}, got {x.dtype}")
 
 
 def check_sizes(**sizes):

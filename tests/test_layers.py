@@ -484,6 +484,14 @@ BAD_CALLS = {
     "list": ({"x": [1.0]}, TypeError, r"x: expected a torch.Tensor \[B, T, hidden_size\]"),
     "size": ({"x": torch.ones(2, 4, 11)}, ValueError, r"x: .*= \[2, 4, 12\], got \[2, 4, 11\]"),
     "axes": ({"x": torch.ones(4, 12)}, ValueError, "x: expected 3 axes"),
+    "dtype": (
+        {"x": torch.ones(2, 4, 12).bfloat16()}, ValueError,
+        r"x: expected torch.float32 like the weights \(or autocast\), got torch.bfloat16",
+    ),
+    "elsewhere": (
+        {"x": torch.ones(2, 4, 12, device="meta")}, ValueError,
+        "x: expected device cpu like the weights, got meta",
+    ),
     "cache": ({"cache": {}}, TypeError, "cache: expected a GatedDeltaNetCache, got dict"),
     "batch": (
         {"x": torch.ones(3, 4, 12)}, ValueError,

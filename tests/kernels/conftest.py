@@ -3,6 +3,16 @@
 import pytest
 
 
+@pytest.fixture(autouse=True)
+def device_memory_goes_back(request):
+    """To the device, which several workers share."""
+    yield
+    if request.node.get_closest_marker("gpu"):
+        import torch
+
+        torch.cuda.empty_cache()
+
+
 @pytest.fixture
 def unwritten_memory_is_nan():
     """An element that no program writes stays NaN, and no tolerance accepts it."""
