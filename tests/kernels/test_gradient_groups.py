@@ -1,8 +1,4 @@
-"""What of the kernels for Hopper can run without a GPU: a function of numbers, on NumPy.
-
-Gluon has no interpreter. The rest of its kernels is compiled in `test_aot.py`, and compared with
-the reference on a device.
-"""
+"""A function of the kernels for Hopper by itself, on NumPy; `test_hopper.py` runs them whole."""
 
 from types import FunctionType, SimpleNamespace
 

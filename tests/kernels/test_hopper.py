@@ -1,0 +1,238 @@
+"""The kernels for Hopper, run on the CPU by `gluon_on_cpu`, against the reference in float64.
+
+Whole calls, with all that the host decides: which kernels, how many programs share a sequence, how
+long segments are. float16, since Triton's interpreter, which runs the other kernels of these calls,
+computes bfloat16 wrongly.
+"""
+
+import importlib
+import math
+import pkgutil
+import threading
+
+import pytest
+import torch
+from tolerances import GRADIENT_FLOAT16, KERNEL_FLOAT16, assert_close
+
+pytest.importorskip("triton")
+pytestmark = pytest.mark.interpreter
+
+import gluon_on_cpu  # noqa: E402
+from gluon_on_cpu import on_hopper  # noqa: E402
+from triton.experimental.gluon._runtime import GluonJITFunction  # noqa: E402
+
+from gdn_ref import chunk_gated_delta_rule, kernels  # noqa: E402
+from gdn_ref.kernels import forward  # noqa: E402
+from gdn_ref.kernels import on_hopper as launches  # noqa: E402
+from gdn_ref.proofs.data import hard_inputs  # noqa: E402
+
+
+def arguments(B=1, T=200, H=1, HV=2, K=64, V=64, N=None):
+    q, k, v, g, beta, S = (
+        torch.from_numpy(x) for x in hard_inputs(T=T, d_k=K, d_v=V, batch=(max(B, N or B), HV))
+    )
+    q, k, v = (x[:B].transpose(1, 2).half().contiguous() for x in (q[:, :H], k[:, :H], v))
+    g, beta = (x[:B].transpose(1, 2).float().contiguous() for x in (g, beta))
+    S = S[: N or B].mT.float().contiguous()
+    return {"q": q, "k": k, "v": v, "g": g, "beta": beta, "initial_state": S}
+
+
+def call(inputs, multiprocessors=132, **options):
+    with on_hopper(multiprocessors), torch.no_grad():
+        return chunk_gated_delta_rule(
+            **inputs, output_final_state=True, backend="triton", **options
+        )
+
+
+def exact(inputs, **options):
+    inputs = {name: x if x is None else x.double() for name, x in inputs.items()}
+    return chunk_gated_delta_rule(**inputs, output_final_state=True, backend="reference", **options)
+
+
+def gradients(inputs, options, backend):
+    """Of outputs and final states, with random gradients of their own; by name."""
+    leaves = {n: x.detach().requires_grad_() for n, x in inputs.items() if x is not None}
+    missing = {n: None for n, x in inputs.items() if x is None}
+    results = chunk_gated_delta_rule(
+        **leaves, **missing, output_final_state=True, backend=backend, **options
+    )
+    generator = torch.Generator().manual_seed(1)
+    given = [torch.randn(x.shape, generator=generator).to(x.dtype) for x in results]
+    found = torch.autograd.grad(results, list(leaves.values()), given)
+    return dict(zip(leaves, found, strict=True))
+
+
+def compare(found, expected, tolerance=KERNEL_FLOAT16):
+    for x, y in zip(found, expected, strict=True):
+        assert_close(x.double(), y, tolerance)
+
+
+def compare_gradients(inputs, **options):
+    with on_hopper():
+        found = gradients(inputs, options, "triton")
+    inputs = {name: x if x is None else x.double() for name, x in inputs.items()}
+    expected = gradients(inputs, options, "reference")
+    for name, x in found.items():
+        try:
+            assert_close(x.double(), expected[name], GRADIENT_FLOAT16)
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from None
+    return found
+
+
+@pytest.mark.parametrize("K, V", [(64, 64), (64, 128), (128, 128), (256, 64)])
+@pytest.mark.parametrize("T", [1, 40, 64, 65, 192, 330])
+def test_whole_and_short_chunks(K, V, T, unwritten_memory_is_nan):
+    inputs = arguments(T=T, K=K, V=V)
+    compare(call(inputs, 1), exact(inputs))
+
+
+@pytest.mark.parametrize("H, HV", [(1, 1), (3, 3), (2, 8)])
+def test_grouped_value_heads(H, HV):
+    inputs = arguments(B=2, T=130, H=H, HV=HV)
+    compare(call(inputs, 1), exact(inputs))
+
+
+@pytest.mark.parametrize("K", [64, 128, 256])
+def test_packed_sequences(K, unwritten_memory_is_nan):
+    """Of no token, of one, of whole chunks, of a short one at the end."""
+    lengths = torch.tensor([0, 17, 0, 128, 1, 64, 100, 0])
+    inputs = arguments(T=310, K=K, N=8)
+    options = {"cu_seqlens": torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)])}
+    for multiprocessors in (1, 64):
+        compare(call(inputs, multiprocessors, **options), exact(inputs, **options))
+
+
+@pytest.mark.parametrize("K", [64, 128])
+def test_a_sequence_does_not_feel_its_neighbours(K):
+    """Whatever they hold: a short chunk's tile reaches into the next sequence."""
+    inputs = arguments(T=300, K=K, N=3)
+    options = {"cu_seqlens": torch.tensor([0, 70, 200, 300])}
+    alone = call(inputs, 1, **options)
+    for name in ("q", "k", "v", "g", "beta"):
+        inputs[name][:, :70] = inputs[name][:, 200:] = torch.nan
+    o, S = call(inputs, 1, **options)
+    assert torch.equal(o[:, 70:200], alone[0][:, 70:200]) and torch.equal(S[1], alone[1][1])
+
+
+@pytest.mark.parametrize("K", [64, 128, 256])
+@pytest.mark.parametrize("T", [64, 300, 448])
+def test_programs_that_share_a_sequence_keep_its_bits(K, T):
+    inputs = arguments(T=T, HV=1, K=K)
+    alone = call(inputs, 1)
+    compare(alone, exact(inputs))
+    for multiprocessors in (2, 3, 4):
+        for x, y in zip(call(inputs, multiprocessors), alone, strict=True):
+            assert torch.equal(x, y)
+
+
+@pytest.mark.parametrize("K, ends", [(64, None), (128, None), (128, [0, 0, 700, 1030, 1100])])
+def test_segments_of_a_long_sequence(K, ends, monkeypatch):
+    monkeypatch.setattr(launches, "cut", lambda *sizes: (1, 256))
+    inputs = arguments(T=1100, HV=1, K=K, N=ends and 4)
+    inputs["g"] *= 0.05  # or what comes over a segment of 256 tokens would be nothing
+    options = {"cu_seqlens": torch.tensor(ends)} if ends else {}
+    compare(call(inputs, **options), exact(inputs, **options))
+
+
+@pytest.mark.parametrize("missing", ["g", "initial_state"])
+@pytest.mark.parametrize("v_first", [False, True])
+def test_what_is_left_out_and_how_states_lie(missing, v_first):
+    inputs = arguments(T=150, K=128)
+    inputs["initial_state"] = inputs["initial_state"].mT.contiguous() if v_first else None
+    inputs[missing] = None
+    options = {"state_v_first": v_first}
+    compare(call(inputs, 1, **options), exact(inputs, **options))
+
+
+@pytest.mark.parametrize("K", [64, 256])
+def test_resets_and_strong_decays(K):
+    inputs = arguments(T=260, K=K)
+    inputs["g"][:, 100:] *= 30
+    inputs["g"][:, [0, 63, 64, 200]] = -math.inf
+    compare(call(inputs, 1), exact(inputs))
+    if K == 64:
+        compare_gradients(inputs)
+
+
+def test_odd_heads_are_padded(monkeypatch):
+    monkeypatch.setattr(
+        forward, "sizes_that_pay", lambda *sizes: (64, 128) if sizes[3] == 60 else None
+    )
+    inputs = arguments(T=150, K=60, V=100)
+    compare(call(inputs, 1), exact(inputs))
+
+
+def test_these_calls_run_every_kernel_in_gluon(monkeypatch):
+    ran, run = set(), gluon_on_cpu.run
+
+    def watched(kernel, *rest):
+        ran.add(kernel.fn.__name__)
+        run(kernel, *rest)
+
+    monkeypatch.setattr(gluon_on_cpu, "run", watched)
+    monkeypatch.setattr(launches, "cut", lambda *sizes: (1, 128))
+    compare_gradients(arguments(T=192))
+    there = {
+        name
+        for module in pkgutil.iter_modules(kernels.__path__)
+        for name, x in vars(importlib.import_module(f"{kernels.__name__}.{module.name}")).items()
+        if isinstance(x, GluonJITFunction) and name.endswith("_kernel")
+    }
+    assert ran == there
+
+
+@pytest.mark.parametrize("K", [64, 256])
+def test_what_a_training_call_returns(K):
+    """Its scan has beta apart from the matrix."""
+    inputs = arguments(T=200, K=K)
+    with on_hopper(1):
+        leaves = {name: x.clone().requires_grad_() for name, x in inputs.items()}
+        found = chunk_gated_delta_rule(**leaves, output_final_state=True, backend="triton")
+    compare([x.detach() for x in found], exact(inputs))
+
+
+@pytest.mark.parametrize("K, V", [(64, 64), (128, 128), (256, 128)])
+@pytest.mark.parametrize("T", [1, 64, 200, 256])
+def test_gradients(K, V, T, unwritten_memory_is_nan):
+    compare_gradients(arguments(B=2, T=T, K=K, V=V))
+
+
+@pytest.mark.parametrize("H, HV", [(3, 3), (1, 4)])
+def test_gradients_of_grouped_value_heads(H, HV):
+    compare_gradients(arguments(T=192, H=H, HV=HV))
+
+
+def test_gradients_of_many_chunks_of_256_dimensions():
+    compare_gradients(arguments(T=1024, HV=1, K=256, V=64))
+
+
+def test_gradients_of_packed_sequences():
+    options = {"cu_seqlens": torch.tensor([0, 0, 17, 145, 209, 300])}
+    compare_gradients(arguments(T=300, N=5), **options)
+
+
+@pytest.mark.parametrize("missing", ["g", "initial_state"])
+def test_gradients_where_something_is_left_out(missing):
+    compare_gradients({**arguments(T=150), missing: None})
+
+
+def test_gradients_of_tokens_that_write_nothing():
+    """Whose Z is no multiple of dV."""
+    inputs = arguments(T=192)
+    inputs["beta"][:, ::3] = 0.0
+    inputs["beta"][:, 1::3] = 1 / 16
+    compare_gradients(inputs)
+
+
+def test_a_wait_in_vain_is_found(monkeypatch):
+    monkeypatch.setattr(gluon_on_cpu, "PATIENCE", 0.5)
+    monkeypatch.setitem(gluon_on_cpu.MEANINGS["mbarrier"].__dict__, "arrive", gluon_on_cpu.nothing)
+    with pytest.raises(AssertionError, match="in vain"):
+        call(arguments(T=64), 1)
+
+
+def test_no_thread_is_left_behind():
+    before = threading.active_count()
+    call(arguments(T=64), 1)
+    assert threading.active_count() <= before + 1  # the last copy engine may be about to end
