@@ -9,10 +9,11 @@ copies    a tile is NaN from the order to copy into it until the copy arrives, l
           what leaves a tile is read as late as `store_wait` allows
 products  are computed when they are waited for, so a tile that was given away too early shows; a
           result that nobody has waited for is no number
+fences    what a group has stored in a tile, no product and no copy may read before its fence
 memory    an address outside of a tensor fails; shared memory starts as NaN; no dtype is changed
           unasked
 
-It knows no layouts and no fences, and a group's threads do all the same at the same time.
+It knows no layouts, and a group's threads do all the same at the same time.
 `on_hopper` sends whole calls this way, as on an H100.
 """
 
@@ -135,22 +136,27 @@ def store(pointer, x, mask=None):
 
 
 class Tile:
-    """A piece of shared memory."""
+    """A piece of shared memory; `marks` has the group whose store no fence has followed, or 0."""
 
-    def __init__(self, data):
-        self.data, self.dtype, self.shape, self.layout = data, data.dtype, tuple(data.shape), None
+    def __init__(self, data, marks):
+        self.data, self.marks = data, marks
+        self.dtype, self.shape, self.layout = data.dtype, tuple(data.shape), None
+
+    def both(self, view):
+        return Tile(view(self.data), view(self.marks))
 
     def index(self, i):
-        return Tile(self.data[int(i)])
+        return self.both(lambda x: x[int(i)])
 
     def slice(self, start, length, dim=0):
-        return Tile(self.data.narrow(dim, int(start), length))
+        return self.both(lambda x: x.narrow(dim, int(start), length))
 
     def permute(self, order):
-        return Tile(self.data.permute(order))
+        return self.both(lambda x: x.permute(order))
 
     def _reinterpret(self, dtype, shape, layout):
-        return Tile(self.data.view(torch.uint8).view(dtype).view(shape))
+        assert dtype.itemsize == self.dtype.itemsize
+        return Tile(self.data.view(dtype).view(shape), self.marks.view(shape))
 
     def load(self, layout=None):
         return value(self.data.clone())
@@ -158,11 +164,24 @@ class Tile:
     def store(self, x):
         assert x.dtype == self.dtype, f"{x.dtype} into a tile of {self.dtype}"
         self.data.copy_(x)
+        self.marks.fill_(threading.get_ident())
+
+    def read(self):
+        """By the tensor cores or the copy engine."""
+        assert not self.marks.any(), "a tile is read with no fence after what was stored"
+        return self.data
 
 
 def allocate(dtype, shape, layout):
-    start = torch.nan if dtype.is_floating_point else 0
-    return Tile(torch.full([int(n) for n in shape], start, dtype=dtype))
+    shape, empty = [int(n) for n in shape], torch.nan if dtype.is_floating_point else 0
+    tile = Tile(torch.full(shape, empty, dtype=dtype), torch.zeros(shape, dtype=torch.int64))
+    program.tiles.append(tile)
+    return tile
+
+
+def fence():
+    for tile in program.tiles:
+        tile.marks[tile.marks == threading.get_ident()] = 0
 
 
 # What groups do side by side
@@ -174,7 +193,8 @@ class Program:
     def __init__(self, numbers, grid, seed):
         self.numbers, self.grid = numbers, grid
         self.change = threading.Condition()
-        self.barriers, self.copies, self.failed, self.ended = {}, [], [], False
+        self.tiles, self.barriers, self.copies = [], {}, []
+        self.failed, self.ended = [], False
         self.random = random.Random(seed)
         threading.Thread(target=self.copy, daemon=True).start()
 
@@ -252,7 +272,7 @@ def expect(tile, bytes, pred=True):
 
 
 class Matrix:
-    """A matrix in memory that the copy engine reads and writes in tiles."""
+    """A matrix in memory, which the copy engine reads and writes in tiles."""
 
     def __init__(self, descriptor):
         base = descriptor.base.detach()
@@ -288,6 +308,7 @@ def copy_in(matrix, at, bar, tile, pred=True):
 
 
 def copy_out(matrix, at, tile):
+    tile.read()
     target, source = matrix.meet(at, tile)
     under_way("stores").append(lambda: target.copy_(source))
 
@@ -310,6 +331,9 @@ class Product:
 
     def __init__(self, a, b, acc):
         assert a.dtype == b.dtype and a.dtype.itemsize == 2, f"{a.dtype} by {b.dtype}"
+        for x in (a, b):
+            if isinstance(x, Tile):
+                x.read()
         self.terms, self.result = (a, b, acc), None
 
     def compute(self):
@@ -395,7 +419,7 @@ MEANINGS = {
     ),
     "warpgroup_mma": start, "warpgroup_mma_wait": wait_products,
     "warpgroup_mma_init": lambda x: x, "mma_v2": lambda a, b, acc: acc + a.float() @ b.float(),
-    "fence_async_shared": nothing, "gdc_wait": nothing, "gdc_launch_dependents": nothing,
+    "fence_async_shared": fence, "gdc_wait": nothing, "gdc_launch_dependents": nothing,
 }  # fmt: skip
 
 
