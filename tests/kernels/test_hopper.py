@@ -9,6 +9,7 @@ import importlib
 import math
 import pkgutil
 import threading
+import time
 
 import pytest
 import torch
@@ -235,4 +236,7 @@ def test_a_wait_in_vain_is_found(monkeypatch):
 def test_no_thread_is_left_behind():
     before = threading.active_count()
     call(arguments(T=64), 1)
-    assert threading.active_count() <= before + 1  # the last copy engine may be about to end
+    end = time.monotonic() + 10  # those of programs that have ended may be about to end
+    while threading.active_count() > before and time.monotonic() < end:
+        time.sleep(0.01)
+    assert threading.active_count() <= before
