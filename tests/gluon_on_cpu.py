@@ -212,6 +212,12 @@ class Program:
                     self.failed.append(error)
                 self.change.notify_all()
 
+    def fail(self, error):
+        """All others are to stop waiting."""
+        with self.change:
+            self.failed.append(error)
+            self.change.notify_all()
+
     def wait(self, ready, what):
         with self.change:
             done = self.change.wait_for(lambda: ready() or self.failed, PATIENCE)
@@ -360,24 +366,28 @@ def wait_products(left, deps):
 
 def warp_specialize(groups, worker_num_warps, worker_num_regs):
     """The first group in this thread, each other one in its own."""
+    ours = program
 
     def work(function, arguments):
         try:
             function(*arguments)
             end("stores")()
         except Exception as error:
-            with program.change:
-                program.failed.append(error)
-                program.change.notify_all()
+            ours.fail(error)
 
     (first, arguments), *workers = groups
     threads = [threading.Thread(target=work, args=group, daemon=True) for group in workers]
     for thread in threads:
         thread.start()
-    found = first(*arguments)
-    for thread in threads:
-        thread.join(PATIENCE)
-        assert not thread.is_alive(), "a group does not end"
+    try:
+        found = first(*arguments)
+    except Exception as error:
+        ours.fail(error)
+        raise
+    finally:
+        for thread in threads:
+            thread.join(2 * PATIENCE)
+    assert not any(thread.is_alive() for thread in threads), "a group does not end"
     return found
 
 
