@@ -9,7 +9,8 @@ copies    a tile is NaN from the order to copy into it until the copy arrives, l
           what leaves a tile is read as late as `store_wait` allows
 products  are computed when they are waited for, so a tile that was given away too early shows; a
           result that nobody has waited for is no number
-fences    what a group has stored in a tile, no product and no copy may read before its fence
+fences    what a group has stored in a tile is NaN for products, and not to be copied, before its
+          fence
 memory    an address outside of a tensor fails; shared memory starts as NaN; no dtype is changed
           unasked
 
@@ -166,10 +167,9 @@ class Tile:
         self.data.copy_(x)
         self.marks.fill_(threading.get_ident())
 
-    def read(self):
-        """By the tensor cores or the copy engine."""
-        assert not self.marks.any(), "a tile is read with no fence after what was stored"
-        return self.data
+    def fenced(self):
+        """May the tensor cores and the copy engine read it?"""
+        return not self.marks.any()
 
 
 def allocate(dtype, shape, layout):
@@ -314,7 +314,7 @@ def copy_in(matrix, at, bar, tile, pred=True):
 
 
 def copy_out(matrix, at, tile):
-    tile.read()
+    assert tile.fenced(), "a tile leaves with no fence after what was stored"
     target, source = matrix.meet(at, tile)
     under_way("stores").append(lambda: target.copy_(source))
 
@@ -337,15 +337,15 @@ class Product:
 
     def __init__(self, a, b, acc):
         assert a.dtype == b.dtype and a.dtype.itemsize == 2, f"{a.dtype} by {b.dtype}"
-        for x in (a, b):
-            if isinstance(x, Tile):
-                x.read()
+        self.fenced = all(x.fenced() for x in (a, b) if isinstance(x, Tile))
         self.terms, self.result = (a, b, acc), None
 
     def compute(self):
         a, b, acc = self.terms
         a, b = (x.data if isinstance(x, Tile) else x for x in (a, b))
         self.result = value(a.float() @ b.float())
+        if not self.fenced:
+            self.result.fill_(torch.nan)
         if acc is not None:
             self.result = self.result + (acc.result if isinstance(acc, Product) else acc)
 
