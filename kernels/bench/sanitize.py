@@ -8,7 +8,7 @@ is off, so that each tensor is an allocation of its own. The tools look for:
 memcheck   accesses outside of what was allocated
 initcheck  reads of global memory that nobody has written
 racecheck  accesses to shared memory in no order; slow, so on few tests. It also names what is in
-           order: `racecheck_limits.cu` says where, and has it named in programs that are right
+           order, of three kinds (NOTES.md, ninth step); `racecheck_limits.cu` shows one of them
 synccheck  barriers that are used wrongly
 
 `errors` is what the tool has counted, null if it did not come to its end; a note names the kernels
