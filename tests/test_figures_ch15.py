@@ -231,6 +231,14 @@ class TestRecords:
         assert shipped["1 warp"] < shipped["2 warps"] < shipped["4 warps"]
         assert limited["1 warp"] > shipped["1 warp"]
 
+    def test_the_log_has_the_attempts_that_the_chapter_speaks_of(self):
+        attempts = list(ch15_measure.scan_attempts().items())
+        (first, shorter), (last, without) = attempts[0], attempts[-1]
+        assert "does not wait" in first and "no tiles" in last
+        for shape, shipped in (("1x32768", "shipped"), ("1x8192", "shipped, 1x8192")):
+            assert 1.3 < shorter[shape] / shorter[shipped] < 1.4  # a third slower
+        assert 0.88 < without["1x8192"] / without["shipped, 1x8192"] < 0.92  # nine tenths
+
     def test_no_measured_time_is_typed(self):
         times = {f"{row['us']:g}" for row in ch15_measure.record()["steps"]}
         times |= {

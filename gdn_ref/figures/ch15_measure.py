@@ -59,6 +59,11 @@ def variants_of_the_inverse():
     return table_of_the_log("| variant |")
 
 
+def scan_attempts():
+    """What the scan was tried with -> {shape, or "shipped" beside it: microseconds}."""
+    return table_of_the_log("| scan | 1x32768")
+
+
 def shared_sequences():
     """Shape -> {programs that share a sequence, or "segments", or "rule": microseconds}."""
     return table_of_the_log("| shape | one program |")

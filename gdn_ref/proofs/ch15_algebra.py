@@ -63,6 +63,26 @@ def decay_on_delta_in_place_of_keys(carried=E.T * TO_END, kept=gamma_C * S):
     return (gamma_C * S + E.T * (TO_END * K)) - (kept + carried * K)
 
 
+K_next = MatrixSymbol("K'", symbols("C'", integer=True, positive=True), d_k)
+
+
+@verifies(
+    "eq-read-ahead",
+    method="algebra",
+    covers="every C, d_k and d_v, and a next chunk of any length",
+    mutants={
+        "the old state not decayed": {"ahead": S * K_next.T},
+        "deltas without the decay to the end": {"cross": K * K_next.T},
+        "the next chunk's decay for this one's": {"cross": K * K_next.T, "decayed": gamma_C * E.T},
+    },
+)
+def what_the_next_keys_read(ahead=None, cross=None, decayed=E.T):
+    """Against the product with the next state itself."""
+    ahead = gamma_C * (S * K_next.T) if ahead is None else ahead
+    cross = TO_END * K * K_next.T if cross is None else cross
+    return (gamma_C * S + E.T * TO_END * K) * K_next.T - (ahead + decayed * cross)
+
+
 def transposed(S, q, k, v, g, beta):
     """The lines of `scan_one_chunk`, by their names, in float64."""
     gamma, Gamma = decay(g)
