@@ -238,6 +238,7 @@ class TestRecords:
         for shape, shipped in (("1x32768", "shipped"), ("1x8192", "shipped, 1x8192")):
             assert 1.3 < shorter[shape] / shorter[shipped] < 1.4  # a third slower
         assert 0.88 < without["1x8192"] / without["shipped, 1x8192"] < 0.92  # nine tenths
+        assert 0.82 < without["1x32768"] / without["shipped"] < 0.86  # five sixths
 
     def test_no_measured_time_is_typed(self):
         times = {f"{row['us']:g}" for row in ch15_measure.record()["steps"]}

@@ -6,9 +6,9 @@ Needs a CUDA GPU. `gdn_ref.decode` updates a pool of states in place; fla's recu
 it is installed, reads one tensor of states and writes another. Both get the same bfloat16 queries,
 keys and values of one to four tokens a sequence, and do the norm, the gate and the sigmoid inside.
 
-device    median of CUDA-graph replays, a call. Small batches would find their states in the GPU's
-          cache, where a model's other layers leave none of them: so a graph goes round as many
-          states as fill `ROUND_BYTES`, each call with its own, slots in a random order
+device    CUDA-graph replays (`compare.device_us`), a call. Small batches would find their states in
+          the GPU's cache, where a model's other layers leave none of them: so a graph goes round as
+          many states as fill `ROUND_BYTES`, each call with its own, slots in a random order
 eager     calls from Python, one after the other, on the same states: what a user waits for
 floor     the time in which states, inputs and outputs could be read or written once, at the
           bandwidth of a large copy in the same run; `fraction` is floor over device

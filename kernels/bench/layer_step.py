@@ -5,7 +5,7 @@
 Needs a CUDA GPU. The layer has the sizes of Qwen3-Next's, in bfloat16. The rule is called with
 norm, gate and sigmoid inside, as the layer does, and with the three done in PyTorch before it.
 
-device    median of CUDA-graph replays, a call
+device    CUDA-graph replays (`compare.device_us`), a call
 eager     calls from Python, one after the other: what a user waits for
 error     of the step's output against the layer in float64, relative Frobenius
 """

@@ -183,6 +183,24 @@ def test_these_calls_run_every_kernel_in_gluon(monkeypatch):
     assert ran == there
 
 
+def test_a_chunk_takes_40_tensor_core_instructions(monkeypatch):
+    """Of 64 x 64 x 16, as chapter 15 counts them, for 128 key dimensions and 64 values."""
+    counted, start = [], gluon_on_cpu.start
+
+    def counting(a, b, *rest, **options):
+        (m, k), n = a.shape, b.shape[1]
+        counted.append(m * n * k // (64 * 64 * 16))
+        return start(a, b, *rest, **options)
+
+    monkeypatch.setitem(gluon_on_cpu.MEANINGS, "warpgroup_mma", counting)
+    totals = []
+    for T in (192, 256):
+        counted.clear()
+        call(arguments(T=T, HV=1, K=128, V=64), 1)
+        totals.append(sum(counted))
+    assert totals[1] - totals[0] == 40
+
+
 @pytest.mark.parametrize("K", [64, 256])
 def test_what_a_training_call_returns(K):
     """Its scan has beta apart from the matrix."""
