@@ -144,22 +144,23 @@ def test_what_the_chapter_says_of_the_records():
     found = ch14_records.summary()
     assert len(found) == 27
     off = [name for name, row in found.items() if row["three"] >= 3]
-    tiny = [name for name in off if found[name]["three"] > 9]
+    tiny = [name for name in off if found[name]["three"] > 5]
+    assert all(round(found[name]["three"]) == 8 for name in tiny)
     assert tiny == ["B1 T63 H1 D64", "packed 1x15 H4 D60"]
     assert len(off) == 6 and all("D60" in name or "D100" in name for name in off if name != tiny[0])
     assert min(row["fla"] for row in found.values()) > 1
     assert min(row["FLOPs"] for row in found.values()) > 3
-    assert np.median([row["three"] for row in found.values()]) == pytest.approx(1.7, abs=0.05)
+    assert np.median([row["three"] for row in found.values()]) == pytest.approx(1.65, abs=0.05)
     narrow = [row["three"] for name, row in found.items() if re.search("D60|D100", name)]
-    assert sum(3.05 < three < 3.55 for three in narrow) == len(narrow) - 1  # all but 15 tokens
-    assert max(1 / row["floor"] for row in found.values()) == pytest.approx(0.51, abs=0.005)
-    assert ch14_model.copy_bandwidth() == pytest.approx(2.99e12, rel=0.002)
+    assert sum(3.05 < three < 3.25 for three in narrow) == len(narrow) - 1  # all but 15 tokens
+    assert max(1 / row["floor"] for row in found.values()) == pytest.approx(0.52, abs=0.005)
+    assert ch14_model.copy_bandwidth() == pytest.approx(3.00e12, rel=0.002)
     by_bytes = []
     for name, x, *_ in ch14_model.listed():
         times = ch14_model.limits(x, **ch14_model.rule(x), bandwidth=ch14_model.copy_bandwidth())
         if times["bytes"] == max(times.values()):
             by_bytes.append(found[name]["three"])
-    assert (round(min(by_bytes), 1), round(max(by_bytes), 1)) == (1.2, 2.5)
+    assert (round(min(by_bytes), 1), round(max(by_bytes), 1)) == (1.2, 2.3)
     narrow = shape("packed 1x8192 H4 D60")
     cut = ch14_model.links(narrow, **ch14_model.rule(narrow))
     assert 5.5 < ch14_model.links(narrow) / cut < 6.5  # "a sixth of the links"
@@ -179,12 +180,12 @@ def test_what_the_chapter_says_of_the_records():
 
 
 def test_the_records_alone_and_beside_the_peers_are_of_one_step():
-    """Beside others a call took up to an eighth longer, or hardly less."""
-    alone = {row[1]: row[2] for row in ch14_model.steps("call") if "share" in row[0]}
+    """Beside others a call takes about as long as alone."""
+    alone = {row[1]: row[2] for row in ch14_model.steps("call") if "ahead" in row[0]}
     beside = {row[0]: row[3]["device_us"] for row in ch14_model.listed()}
     both = alone.keys() & beside.keys()
     assert len(both) == 3
-    assert all(0.98 < beside[name] / alone[name] < 1.13 for name in both)
+    assert all(0.97 < beside[name] / alone[name] < 1.04 for name in both)
 
 
 def test_links_and_rounds():

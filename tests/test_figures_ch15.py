@@ -208,8 +208,8 @@ class TestRecords:
         both = ch15_measure.Peer(peer, "listed", "models")
         assert len(both.rows) > len(found.rows)
         shape, us, share = both.closest()
-        assert shape == "B1 T32768 H16/32 D128" or peer == "fla"
-        assert 0 < share < 1
+        assert "H2/8" in shape or peer == "fla"  # few heads, long sequences
+        assert 0 < share < 1 < both.ratios().min()
 
     def test_the_rule_is_about_the_best_of_the_log(self):
         for shape, us in ch15_measure.shared_sequences().items():
@@ -220,7 +220,7 @@ class TestRecords:
         for axes, part in zip(ch15.waterfall().axes, ("scan", "transform", "call"), strict=True):
             shape = "B1 T32768 H2/8 D128" if part == "call" else "B1 T32768 H16/32 D128"
             times = [us for _, us in ch15_measure.steps(part, shape)]
-            assert len(times) == (5 if part == "transform" else 6)
+            assert len(times) == {"scan": 6, "transform": 5, "call": 7}[part]
             assert times == sorted(times, reverse=True)
             np.testing.assert_allclose([bar.get_width() for bar in axes.patches], times)
 

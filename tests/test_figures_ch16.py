@@ -12,7 +12,13 @@ from matplotlib.figure import Figure
 pytest.importorskip("triton")
 
 from gdn_ref import backward  # noqa: E402
-from gdn_ref.figures import ch16, ch16_lines, ch16_model, equation_lines  # noqa: E402
+from gdn_ref.figures import (  # noqa: E402
+    ch15_measure,
+    ch16,
+    ch16_lines,
+    ch16_model,
+    equation_lines,
+)
 from gdn_ref.figures import ch16_stages as stages  # noqa: E402
 from gdn_ref.figures.ch14_model import shape  # noqa: E402
 from gdn_ref.figures.ch15_source import lines_of  # noqa: E402
@@ -214,7 +220,8 @@ class TestRecords:
 
     def test_the_last_step_is_the_kernel(self):
         for kernel in ("state_gradients", "chunk_gradients"):
-            assert ch16_model.history(kernel)[-1][1] == ch16_model.times()[kernel]
+            last = ch16_model.history(kernel)[-1][1]
+            assert ch16_model.times()[kernel] == pytest.approx(last, rel=0.02)
 
     def test_no_kernel_is_faster_than_its_bytes(self):
         for name in SHAPES[:2]:
@@ -230,18 +237,18 @@ class TestRecords:
         mean, least = ch16_model.times_ours("fla", "memory_bytes")
         assert round(mean) == 2 == round(least)  # "about twice the memory"
         close = [100 * (x["flash-qla"] / x["gdn_ref"] - 1) for x in us.values() if len(x) == 3]
-        assert [round(x) for x in close] == [10, -6, 8]
-        assert "10 % longer on the first shape, 6 % less on the second, and 8 % longer" in text
+        assert [round(x) for x in close] == [13, -6, 9]
+        assert "13 % longer on the first shape, 6 % less on the second, and 9 % longer" in text
         sizes = [
             found["flash-qla"]["memory_bytes"] / found["gdn_ref"]["memory_bytes"]
             for found in (row["runs"] for row in ch16_model.side_by_side())
             if "flash-qla" in found
         ]
-        assert min(sizes) == sizes[1] < 1.01 and min(sizes[0], sizes[2]) > 1.2
+        assert sizes == pytest.approx([1.26, 1, 0.95], abs=0.01)
         for peer in ("fla", "flash-qla"):
             assert min(ch16_model.errors_beside(peer).values()) > 1
         late = [
-            found["eager_us"] > 1.5 * found["device_us"]
+            found["eager_us"] > 1.3 * found["device_us"]
             for found in (row["runs"]["gdn_ref"] for row in ch16_model.side_by_side())
         ]
         assert late == [False, True, False, True, False]
@@ -254,23 +261,29 @@ class TestRecords:
     def test_what_the_chapter_says_of_limits(self):
         """Of the recorded times over those of the bytes, in the figure's alt text."""
         times = {name: us / by for name, (by, _, us) in ch16_model.limits().items()}
-        assert 1.45 < times.pop("inverses") < 1.55
-        assert all(1.25 < x < 1.4 for x in times.values())
-        assert "a quarter to two fifths longer" in CHAPTER.read_text()
+        assert 1.55 < times.pop("inverses") < 1.65
+        assert all(1.16 < x < 1.42 for x in times.values())
+        assert "a sixth to two fifths longer" in CHAPTER.read_text()
         shares = [by_flops / by for by, by_flops, _ in ch16_model.limits().values() if by_flops]
         assert all(0.25 < x < 0.4 for x in shares)
 
     def test_what_the_chapter_says_of_beta_in_the_forward_scan(self):
-        """The scans of training are on record, those of inference in the log."""
+        """Before the strengths were written head by head; from the log."""
         log = (CHAPTER.parents[1] / "kernels/bench/NOTES.md").read_text()
-        shapes = {ch16_model.TRAINING: r"instead of\s+(\d+) us at B4", "B1 T32768 H16/32 D128":
-                  r"At 1x32768 the transform takes 124 and the scan (\d+) us"}  # fmt: skip
-        longer = [
-            ch16_model.times(name)["forward scan"] / int(re.search(words, log)[1]) - 1
-            for name, words in shapes.items()
-        ]
-        assert longer == pytest.approx([1 / 10, 1 / 6], abs=0.01)
-        assert "a tenth longer" in prose() and "a sixth" in prose()
+        without = int(
+            re.search(r"At 1x32768 the transform takes 124 and the scan (\d+) us", log)[1]
+        )
+        longer = ch15_measure.numbers_ahead()["before"]["B1"] / without - 1
+        assert longer == pytest.approx(1 / 6, abs=0.02) and "up to a sixth longer" in prose()
+
+    def test_the_recorded_memory_is_the_count(self):
+        """Of the shapes that keep nothing else: no R of heads of 256."""
+        pieces = {"B4 T4096 H16/32 D128": 2, "B1 T32768 H16/32 D128": 1}
+        for row in ch16_model.side_by_side():
+            if sequences := pieces.get(row["shape"]):
+                counted = sum(ch16_model.at_peak(shape(row["shape"]), sequences).values())
+                found = row["runs"]["gdn_ref"]["memory_bytes"]
+                assert found == pytest.approx(counted, rel=0.001)
 
     def test_what_the_chapter_says_of_spills(self):
         (_, before), (_, after) = ch16_model.history("state_gradients", "B8 T2048 H6 D256")[-2:]

@@ -121,7 +121,7 @@ def test_what_the_text_says_of_bytes():
     moved, microseconds = ch17.state_time(
         bandwidth=ch17_records.decode_record()["copy_bytes_per_s"]
     )
-    assert (round(moved / 1e6), round(microseconds)) == (268, 89)
+    assert (round(moved / 1e6), round(microseconds)) == (268, 90)
     assert 2 * 2 * (32 - 16) * 128 == 8192
     flops = 8 * 128 * 128 * 32
     assert flops / call_bytes(1, 1, 16, 32, 128, 128, 2, 4) == pytest.approx(1, abs=0.01)
@@ -186,14 +186,8 @@ def test_what_the_text_says_of_the_record():
     for N, words in ((64, "reaches {} % of the"), (8, "8 sequences {} %"), (256, "256 it is {} %")):
         assert words.format(round(100 * runs["float32", N, 1]["gdn_ref"]["fraction"])) in text
     assert 2.5 < 1 / runs["float32", 1, 1]["gdn_ref"]["fraction"] < 3  # "nearly three times"
-    behind = {at for at, x in runs.items() if x["gdn_ref"]["device_us"] >= x["fla"]["device_us"]}
-    assert behind == {("float32", 256, 1), ("float32", 256, 2)}
-    assert all(x["gdn_ref"]["eager_us"] < x["fla"]["eager_us"] for x in runs.values())
-    for at in behind:
-        ours, fla = runs[at]["gdn_ref"], runs[at]["fla"]
-        assert round(100 * (1 - fla["device_us"] / ours["device_us"])) == 2
-        assert round(100 * (1 - ours["eager_us"] / fla["eager_us"])) == 12
-        assert ours["eager_us"] < ours["device_us"]
+    for what in ("device_us", "eager_us"):
+        assert all(x["gdn_ref"][what] < x["fla"][what] for x in runs.values())
     half = (runs[pool, 64, 1]["gdn_ref"]["device_us"] for pool in ("bfloat16", "float32"))
     assert f"takes {100 * (1 - next(half) / next(half)):.0f} % less time" in text
     assert "at 90 % of the speed of a copy" in text

@@ -119,7 +119,7 @@ def host_and_device():
         device, eager = np.array([[row[which][f"{x}_us"] for x in ("device", "eager")]
                                   for row in listed()]).T  # fmt: skip
         ax.loglog(device, eager, "o", ms=6, color=COLOUR[role], mfc=fill)
-        ax.text(10.5, np.median(eager) * 1.5, text, color=COLOUR[role], ha="left", va="bottom")
+        ax.text(10.5, np.median(eager) * 1.8, text, color=COLOUR[role], ha="left", va="bottom")
     ends = np.array([10, 600])
     ax.loglog(ends, ends, "--", lw=1, color=COLOUR["ink"])
     ax.text(62, 50, "no waiting for Python", rotation=33, fontsize=9, va="top")

@@ -59,6 +59,11 @@ def variants_of_the_inverse():
     return table_of_the_log("| variant |")
 
 
+def numbers_ahead():
+    """Variant of the loading warp -> {shape: microseconds}, of "before" first."""
+    return table_of_the_log("| variant | 1x32768")
+
+
 def scan_attempts():
     """What the scan was tried with -> {shape, or "shipped" beside it: microseconds}."""
     return table_of_the_log("| scan | 1x32768")
