@@ -9,11 +9,10 @@ bandwidth (inputs read once, outputs written once). Peers that are not installed
 
 import argparse
 import json
-import time
 from pathlib import Path
 
 import torch
-from compare import copy_bandwidth, device_us
+from compare import copy_bandwidth, device_us, eager_us
 
 from gdn_ref import causal_conv1d, causal_conv1d_update
 
@@ -21,17 +20,6 @@ D, W = 8192, 4
 PREFILL = [(1, 2048), (1, 8192), (1, 32768), (8, 1024)]  # B, T
 PACKED = [[512] * 16, [16, 192] * 64]
 DECODING = [(1, 1), (8, 1), (64, 1), (256, 1), (64, 4)]
-
-
-def eager_us(call, calls=50):
-    """Mean time of calls from Python, one after the other."""
-    call()
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    for _ in range(calls):
-        call()
-    torch.cuda.synchronize()
-    return 1e6 * (time.perf_counter() - start) / calls
 
 
 def prefill_calls(x, weight, cu_seqlens):

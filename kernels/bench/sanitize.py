@@ -2,14 +2,18 @@
 
     python kernels/bench/sanitize.py --json book/_data/bench/sanitizer_h100.json
 
-Needs a CUDA GPU, and the CUDA toolkit's compute-sanitizer on the PATH. PyTorch's caching allocator
-is off, so that each tensor is an allocation of its own. The tools look for:
+Needs a CUDA GPU, and compute-sanitizer 2026.4 or newer on the PATH; the package
+nvidia-cuda-sanitizer-api has it. Older ones know less of barriers and of the copy engine. PyTorch's
+caching allocator is off, so that each tensor is an allocation of its own; its kernels are not
+checked. The tools look for:
 
 memcheck   accesses outside of what was allocated
 initcheck  reads of global memory that nobody has written
-racecheck  accesses to shared memory in no order; slow, so on few tests. It also names what is in
-           order, of three kinds (NOTES.md, ninth step); `racecheck_limits.cu` shows one of them
+racecheck  accesses to shared memory in no order; slow, so on few tests
 synccheck  barriers that are used wrongly
+
+What a tool says of the runs called `limits` (`test_sanitizer_limits.py`; `racecheck_limits.cu` is a
+program beside them) it says of programs that are right.
 
 `errors` is what the tool has counted, null if it did not come to its end; a note names the kernels
 where it found them, with the lines. Tests of graphs and of memory are left out, since they want the
@@ -35,19 +39,23 @@ import torch
 from compare import versions
 
 TESTS = Path(__file__).parents[2] / "tests" / "kernels"
-FILES = {"forward": "test_device.py", "backward": "test_device_backward.py"}
-COMMAND = ["compute-sanitizer", "--tool"]
+PASSES = {"forward": "test_device.py", "backward": "test_device_backward.py"}
+FILES = {**PASSES, "limits": "test_sanitizer_limits.py"}
+COMMAND = ["compute-sanitizer", "--kernel-name", "regex=^[a-z0-9_]+_kernel$"]
+COMMAND += ["--check-tensor-ops", "yes", "--tool"]
 PYTEST = ["-m", "pytest", "-m", "gpu"]
 SMALL = "configuration and (64-64 or 128-128 or 256-256) and (dtype0 or dtype3)"
 PACKED = "16_bit_transform and 200 or neighbours or padded or few_heads or packed_on"
 EDGES = "whole_and_short and 200 or grouped or packed_sequences or left_out or 256_d and 192"
 RUNS = [  # tool, kernels, selection: the slowest first
-    *(("racecheck", way, f"{SMALL} and dtype0") for way in FILES),
+    *(("racecheck", way, f"{SMALL} and dtype0") for way in PASSES),
     ("racecheck", "backward", "hopper and dtype0 and 192 and (whole_and_short or 256_d)"),
     *((tool, "forward", PACKED) for tool in ("racecheck", "memcheck", "synccheck")),
-    *(("memcheck", way, f"configuration and dtype{n}") for way in FILES for n in range(4)),
+    *(("memcheck", way, f"configuration and dtype{n}") for way in PASSES for n in range(4)),
     *((tool, "backward", EDGES) for tool in ("memcheck", "synccheck")),
-    *((tool, way, SMALL) for tool in ("initcheck", "synccheck") for way in FILES),
+    *((tool, way, SMALL) for tool in ("initcheck", "synccheck") for way in PASSES),
+    *(("racecheck", "limits", name) for name in ("groups", "words")),
+    ("initcheck", "limits", "copied"),
 ]
 
 
@@ -69,6 +77,11 @@ def read(output):
     return row | ({"note": "; ".join(notes)} if notes else {})
 
 
+def tool_version():
+    printed = subprocess.run([COMMAND[0], "--version"], capture_output=True, text=True).stdout
+    return re.search(r"Version ([\d.]+)", printed)[1]
+
+
 def run(tool, kernels, selection, until=math.inf, log=None):
     """One row of the record; of what has not ended at `until` only that. All it prints to `log`."""
     tests = [sys.executable, *PYTEST, TESTS / FILES[kernels], "-k", selection]
@@ -80,13 +93,15 @@ def run(tool, kernels, selection, until=math.inf, log=None):
     )  # fmt: skip
     left = None if until == math.inf else max(until - time.monotonic(), 0)
     try:
-        printed, stopped = process.communicate(timeout=left)[0], {}
+        printed, stopped = process.communicate(timeout=left)[0], False
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)  # the tool, and the tests it runs
-        printed, stopped = process.communicate()[0], {"note": "stopped before its end"}
+        printed, stopped = process.communicate()[0], True
     if log is not None:
         log.write_text(printed)
-    row = {"tool": tool, "selection": selection, **read(printed), **stopped}
+    row = {"tool": tool, "selection": selection, **read(printed)}
+    if stopped:
+        row["note"] = "; ".join(["stopped before its end", *filter(None, [row.get("note")])])
     print(f"{tool:10}{kernels:9}{row['tests']:4} tests  {row['errors']} errors  {selection}")
     return row | {"kernels": kernels}
 
@@ -95,7 +110,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, help="write the record to this file")
     parser.add_argument("--jobs", type=int, default=6, help="runs side by side")
-    parser.add_argument("--kernels", choices=FILES, help="of one pass only")
+    parser.add_argument("--kernels", choices=FILES, help="of one pass only, or the limits")
+    parser.add_argument("--tool", help="one only: memcheck, initcheck, racecheck or synccheck")
     parser.add_argument("--logs", type=Path, help="write what the tools print to this folder")
     parser.add_argument("--seconds", type=float, default=math.inf, help="stop what takes longer")
     arguments = parser.parse_args()
@@ -104,7 +120,8 @@ def main():
     if not torch.cuda.is_available():
         parser.error("needs a CUDA GPU, and PyTorch sees none")
     until = time.monotonic() + arguments.seconds
-    runs = [x for x in RUNS if arguments.kernels in (None, x[1])]
+    wanted = (arguments.tool, arguments.kernels)
+    runs = [x for x in RUNS if all(a in (None, b) for a, b in zip(wanted, x, strict=False))]
     logs = [None] * len(runs)
     if arguments.logs:
         arguments.logs.mkdir(parents=True, exist_ok=True)
@@ -117,11 +134,12 @@ def main():
             "command": " ".join([*COMMAND, "TOOL python3", *PYTEST, "FILE -k SELECTION"]),
             "date": datetime.date.today().isoformat(),
             "gpu": torch.cuda.get_device_name(),
-            "versions": versions(()),
+            "versions": versions(()) | {"compute-sanitizer": tool_version()},
             "rows": rows,
         }
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps(record, indent=1) + "\n")
+    rows = [row for row in rows if row["kernels"] != "limits"]
     sys.exit(any(not row["tests"] or row["errors"] != 0 or "note" in row for row in rows))
 
 

@@ -104,6 +104,20 @@ def test_packed_on_the_device(K):
         assert_close(x.double().cpu(), exact.cpu(), KERNEL_BFLOAT16)
 
 
+@pytest.mark.parametrize("ends", [None, [0, 0, 17, 200, 300]])
+@pytest.mark.parametrize("K, V", [(60, 100), (64, 64), (128, 128), (256, 64)])
+def test_what_nobody_has_written_is_not_read(K, V, ends, unwritten_memory_is_nan):
+    """All memory is NaN before the call: the transform, maps, results, a short chunk's rest."""
+    options = {} if ends is None else {"cu_seqlens": torch.tensor(ends, device="cuda")}
+    inputs = arguments(B=1 if ends else 2, K=K, V=V)
+    if ends:
+        S = inputs["initial_state"]
+        inputs["initial_state"] = S.expand(4, *S.shape[1:]).contiguous()
+    found, expected = both(inputs, **options)
+    for x, exact in zip(found, expected, strict=True):
+        assert_close(x.double().cpu(), exact.cpu(), KERNEL_BFLOAT16)
+
+
 @pytest.mark.parametrize("K", [20, 60, 64, 100, 128])
 @pytest.mark.parametrize("T", [1, 40, 64, 200])
 @pytest.mark.parametrize("scaled", [True, False])

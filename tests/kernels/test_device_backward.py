@@ -162,6 +162,16 @@ def test_whole_and_short_chunks(path, K, V, T, dtype):
     compare(gradients(inputs, given), exact_gradients(inputs, given), dtype)
 
 
+@pytest.mark.parametrize("ends", [None, [0, 0, 17, 128, 200]])
+@pytest.mark.parametrize("K, V", [(60, 100), (64, 64), (128, 128), (256, 64)])
+def test_what_nobody_has_written_is_not_read(K, V, ends, unwritten_memory_is_nan):
+    """All memory is NaN before: states, their gradients, results, the last chunk's other tokens."""
+    options = {} if ends is None else {"cu_seqlens": torch.tensor(ends, device="cuda")}
+    inputs = arguments(B=1 if ends else 2, T=200, K=K, V=V, N=ends and 4)
+    given = gradients_given(inputs)
+    compare(gradients(inputs, given, **options), exact_gradients(inputs, given, **options))
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("K, V", [(64, 64), (100, 100), (128, 128), (200, 96), (256, 256)])
 def test_many_chunks_and_heads(path, K, V, dtype):

@@ -1,0 +1,148 @@
+"""Three programs in Gluon, right by construction, which compute-sanitizer says are wrong.
+
+What a tool names here and in our kernels alike is no finding; `kernels/bench/sanitize.py` runs it
+on these, too. On the CPU they run in the interpreter of `gluon_on_cpu`.
+
+groups    Groups of warps write numbers that they were handed, each to a place of its own. They
+          share no memory; Triton does, to wake them, to hand over, and to move numbers from
+          thread to thread. racecheck names the kernel's first line and that of `warp_specialize`.
+words     A warp writes words, then one of its threads arrives at a barrier; the warps that have
+          waited for it read them. racecheck takes the arrival as that of one thread alone
+          (`racecheck_limits.cu` says nothing wrong where all threads arrive).
+copied    The copy engine writes a tensor, PyTorch reads it. initcheck does not see that it was
+          written.
+"""
+
+import pytest
+import torch
+
+pytest.importorskip("triton")
+
+import gluon_on_cpu  # noqa: E402
+from triton.experimental import gluon  # noqa: E402
+from triton.experimental.gluon import language as gl  # noqa: E402
+from triton.experimental.gluon.language.nvidia.hopper import (  # noqa: E402
+    fence_async_shared,
+    mbarrier,
+    tma,
+)
+
+from gdn_ref.kernels.hopper import LINE, signals  # noqa: E402
+from gdn_ref.kernels.launch import prepare_launch, types  # noqa: E402
+from gdn_ref.kernels.on_hopper import tiling  # noqa: E402
+
+ON = [
+    pytest.param("cpu", marks=pytest.mark.interpreter),
+    pytest.param("cuda", marks=pytest.mark.gpu),
+]
+ONE, FOUR = (gl.constexpr(gl.BlockedLayout([1], [32], [n], [0])) for n in (1, 4))
+
+
+def launch(device, kernel, tensors, numbers, tilings=()):
+    prepare = prepare_launch if device == "cuda" else gluon_on_cpu.prepare_launch
+    run = prepare(kernel, (64,), numbers, {}, types(0, *tensors), tilings, num_warps=4)
+    run(*tensors)
+
+
+@gluon.jit
+def write(out_ptr, number, warps: gl.constexpr):
+    i = gl.arange(0, 128, gl.BlockedLayout([1], [32], [warps], [0]))
+    gl.store(out_ptr + i, number + i)
+
+
+@gluon.jit
+def write_moved(out_ptr, number):
+    """The same, by other threads than have computed it: Triton does that in shared memory."""
+    i = gl.arange(0, 128, gl.BlockedLayout([1], [32], [4], [0]))
+    moved: gl.constexpr = gl.BlockedLayout([4], [32], [4], [0])
+    gl.store(out_ptr + gl.arange(0, 128, moved), gl.convert_layout(number + i, moved))
+
+
+@gluon.jit(do_not_specialize=["number"])
+def groups_kernel(out_ptr, number):
+    """Each group of each program writes `number`, and some more, to 128 places."""
+    out_ptr += gl.program_id(0) * 384
+    number += gl.program_id(0)
+    gl.warp_specialize(
+        [
+            (write_moved, (out_ptr, number)),
+            (write, (out_ptr + 128, 2 * number, 4)),
+            (write, (out_ptr + 256, 3 * number, 1)),
+        ],
+        worker_num_warps=[4, 1],
+        worker_num_regs=[96, 40],
+    )
+
+
+@pytest.mark.parametrize("device", ON)
+def test_groups(device):
+    out = torch.zeros(64, 3, 128, dtype=torch.int32, device=device)
+    launch(device, groups_kernel, (out,), (7,))
+    p, group, i = torch.meshgrid(
+        torch.arange(64), torch.arange(3), torch.arange(128), indexing="ij"
+    )
+    assert torch.equal(out.cpu(), ((p + 7) * (group + 1) + i).int())
+
+
+@gluon.jit
+def give(words, full, free, rounds):
+    i = gl.arange(0, 64, ONE)
+    for j in range(rounds):
+        mbarrier.wait(free.index(j % 2), ((j // 2) & 1) ^ 1)
+        words.index(j % 2).store((i + j).to(gl.float32))
+        mbarrier.arrive(full.index(j % 2), count=1)
+
+
+@gluon.jit
+def take(out_ptr, words, full, free, rounds):
+    total = gl.zeros([64], gl.float32, FOUR)
+    for j in range(rounds):
+        mbarrier.wait(full.index(j % 2), (j // 2) & 1)
+        total += words.index(j % 2).load(FOUR)
+        mbarrier.arrive(free.index(j % 2), count=1)
+    gl.store(out_ptr + gl.arange(0, 64, FOUR), total)
+
+
+@gluon.jit(do_not_specialize=["rounds"])
+def words_kernel(out_ptr, rounds):
+    """The sum of the words that one warp has given the others."""
+    words = gl.allocate_shared_memory(gl.float32, [2, 64], LINE)
+    full, free = signals(2, 1), signals(2, 1)
+    fence_async_shared()
+    gl.warp_specialize(
+        [
+            (take, (out_ptr + gl.program_id(0) * 64, words, full, free, rounds)),
+            (give, (words, full, free, rounds)),
+        ],
+        worker_num_warps=[1],
+        worker_num_regs=[40],
+    )
+
+
+@pytest.mark.parametrize("device", ON)
+def test_words(device):
+    out = torch.zeros(64, 64, device=device)
+    launch(device, words_kernel, (out,), (50,))
+    assert torch.equal(out.cpu(), (50.0 * torch.arange(64) + 49 * 25).expand(64, 64))
+
+
+@gluon.jit
+def copied_kernel(x, y):
+    """`x` to `y`, 64 rows a program, by the copy engine."""
+    tile = gl.allocate_shared_memory(x.dtype, [64, 64], x.layout)
+    full = signals(1, 1).index(0)
+    fence_async_shared()
+    row = gl.program_id(0) * 64
+    mbarrier.expect(full, 2 * 64 * 64)
+    tma.async_copy_global_to_shared(x, [row, 0], full, tile)
+    mbarrier.wait(full, 0)
+    tma.async_copy_shared_to_global(y, [row, 0], tile)
+    tma.store_wait(0)
+
+
+@pytest.mark.parametrize("device", ON)
+def test_copied(device):
+    x = torch.randn(64 * 64, 64, dtype=torch.float16, device=device)
+    y = torch.empty_like(x)
+    launch(device, copied_kernel, (x, y), (), [tiling(x.dtype, *x.shape, 64)] * 2)
+    assert torch.equal(x, y)
