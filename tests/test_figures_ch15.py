@@ -211,6 +211,16 @@ class TestRecords:
         assert "H2/8" in shape or peer == "fla"  # few heads, long sequences
         assert 0 < share < 1 < both.ratios().min()
 
+    def test_dots_are_the_ratios(self):
+        peers = [ch15_measure.Peer(name, "listed", "models") for name in ("fla", "flash-qla")]
+        panels = zip(ch15.beside_the_others().axes, ("device_us", "eager_us"), strict=True)
+        for axes, what in panels:
+            for line, peer in zip(axes.lines[:2], peers, strict=True):
+                np.testing.assert_allclose(line.get_ydata(), peer.ratios(what))
+                assert line.get_label() == peer.name and line.get_ydata().min() > 1
+        assert f"{len(peers[0].rows)} shapes beside" in CHAPTER.read_text()
+        assert f"{len(peers[1].rows)} of them beside flash-qla" in CHAPTER.read_text()
+
     def test_the_rule_is_about_the_best_of_the_log(self):
         for shape, us in ch15_measure.shared_sequences().items():
             assert us["rule"] < 1.03 * min(us.values()), shape

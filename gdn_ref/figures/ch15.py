@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from ..proofs.ch15_layout import held
-from .ch15_measure import operand_errors, steps, variants_of_the_inverse
+from .ch15_measure import Peer, operand_errors, steps, variants_of_the_inverse
 from .style import COLOUR, bare, figure, styled
 
 SEQUENCES = ("key", "value", "state")  # one colour role a sequence
@@ -194,6 +194,32 @@ def waterfall():
         ax.set(xlim=(0, 1.28 * max(times)), xticks=[])
         ax.spines["bottom"].set_visible(False)
         ax.tick_params(length=0)
+    return fig
+
+
+@styled
+def beside_the_others():
+    """Times of both peers over ours, on the GPU and from Python, against our time on the GPU."""
+    fig, panels = figure(6.8, 3.2, ncols=2)
+    peers = (Peer("fla", "listed", "models"), Peer("flash-qla", "listed", "models"))
+    kinds = (("device_us", "on the GPU", (1, 2, 3, 5)), ("eager_us", "from Python", (1, 3, 10)))
+    for ax, (what, title, ticks) in zip(panels, kinds, strict=True):
+        for peer, role, mark, fill in zip(
+            peers, ("quiet", "value"), "o^", ("none", None), strict=True
+        ):
+            ours = [row["runs"]["gdn_ref"]["device_us"] for row in peer.rows]
+            ax.plot(ours, peer.ratios(what), mark, ms=5, color=COLOUR[role],
+                    mfc=fill or COLOUR[role], label=peer.name)  # fmt: skip
+        ax.axhline(1, lw=1, ls="--", color=COLOUR["ink"])
+        ax.set(
+            xscale="log", yscale="log", title=title, ylim=(0.85, 1.25 * peers[0].ratios(what).max())
+        )
+        ax.set_xticks((10, 100, 1000), ("10", "100", "1000"))
+        ax.set_yticks(ticks, [f"{tick}" for tick in ticks])
+        ax.minorticks_off()
+        ax.set_xlabel("this book on the GPU, microseconds")
+    panels[0].set_ylabel("its time over ours")
+    panels[0].legend(loc="upper left", fontsize=9)
     return fig
 
 
