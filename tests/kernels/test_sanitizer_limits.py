@@ -1,16 +1,16 @@
-"""Three programs in Gluon, right by construction, which compute-sanitizer says are wrong.
+"""Three programs in Gluon, right by construction, each with one thing that our kernels do.
 
-What a tool names here and in our kernels alike is no finding; `kernels/bench/sanitize.py` runs it
-on these, too. On the CPU they run in the interpreter of `gluon_on_cpu`.
+`kernels/bench/sanitize.py` runs them beside the kernels: what compute-sanitizer says of both is no
+finding. On the CPU they run in the interpreter of `gluon_on_cpu`.
 
 groups    Groups of warps write numbers that they were handed, each to a place of its own. They
           share no memory; Triton does, to wake them, to hand over, and to move numbers from
-          thread to thread. racecheck names the kernel's first line and that of `warp_specialize`.
+          thread to thread. In our kernels racecheck of CUDA 13.0 names the first line, and that of
+          `warp_specialize`.
 words     A warp writes words, then one of its threads arrives at a barrier; the warps that have
-          waited for it read them. racecheck takes the arrival as that of one thread alone
-          (`racecheck_limits.cu` says nothing wrong where all threads arrive).
-copied    The copy engine writes a tensor, PyTorch reads it. initcheck does not see that it was
-          written.
+          waited for it read them. So do the weights of tokens, which racecheck names, as it names
+          the words of `racecheck_limits.cu`, but not where all threads arrive.
+copied    The copy engine writes a tensor, PyTorch reads it. Does initcheck see that it is written?
 """
 
 import pytest
