@@ -207,9 +207,11 @@ class TestRecords:
             )
         both = ch15_measure.Peer(peer, "listed", "models")
         assert len(both.rows) > len(found.rows)
-        shape, us, share = both.closest()
-        assert "H2/8" in shape or peer == "fla"  # few heads, long sequences
-        assert 0 < share < 1 < both.ratios().min()
+        assert 0 < both.closest()[2] < 1 < both.ratios().min()
+        if peer == "flash-qla":  # few heads on long sequences, batches of short ones
+            close = [both.rows[i]["shape"] for i in both.ratios().argsort()[:4]]
+            assert close == ["packed 24576+8192 H2/8 D128", "packed 32x128 H4 D128",
+                             "B1 T32768 H2/8 D128", "B64 T64 H8 D128"]  # fmt: skip
 
     def test_dots_are_the_ratios(self):
         peers = [ch15_measure.Peer(name, "listed", "models") for name in ("fla", "flash-qla")]

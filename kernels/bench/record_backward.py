@@ -2,8 +2,9 @@
 
     python kernels/bench/record_backward.py --json book/_data/bench/backward_h100.json
 
-Needs a CUDA GPU. Renews what the record says of kernels, machine and date. With `--step NAME` each
-kernel's history on a shape gets a step of that name; earlier steps stay as they are.
+Needs a CUDA GPU. Renews what the record says of kernels, machine and date, and the last step of
+each kernel's history on a shape. With `--step NAME` each history gets a step of that name instead;
+earlier steps stay as they are.
 """
 
 import argparse
@@ -73,10 +74,12 @@ def main():
             row = {"shape": str(shape), "kernel": kernel, "path": way, "us": round(us)}
             record["kernels"].append(row)
             print(*row.values())
-            had = any((s["kernel"], s["shape"]) == (kernel, str(shape)) for s in record["steps"])
-            if arguments.step and had:
-                step = {"kernel": kernel, "step": arguments.step, "shape": str(shape)}
-                record["steps"].append({**step, "us": round(us)})
+            place = (kernel, str(shape))
+            past = [s for s in record["steps"] if (s["kernel"], s["shape"]) == place]
+            if past and arguments.step:
+                record["steps"].append({**past[-1], "step": arguments.step, "us": round(us)})
+            elif past:
+                past[-1]["us"] = round(us)
     path.write_text(json.dumps(record, indent=1) + "\n")
 
 

@@ -77,6 +77,10 @@ def read(output):
     return row | ({"note": "; ".join(notes)} if notes else {})
 
 
+def chosen(tool=None, kernels=None):
+    return [x for x in RUNS if tool in (None, x[0]) and kernels in (None, x[1])]
+
+
 def tool_version():
     printed = subprocess.run([COMMAND[0], "--version"], capture_output=True, text=True).stdout
     return re.search(r"Version ([\d.]+)", printed)[1]
@@ -120,8 +124,7 @@ def main():
     if not torch.cuda.is_available():
         parser.error("needs a CUDA GPU, and PyTorch sees none")
     until = time.monotonic() + arguments.seconds
-    wanted = (arguments.tool, arguments.kernels)
-    runs = [x for x in RUNS if all(a in (None, b) for a, b in zip(wanted, x, strict=False))]
+    runs = chosen(arguments.tool, arguments.kernels)
     logs = [None] * len(runs)
     if arguments.logs:
         arguments.logs.mkdir(parents=True, exist_ok=True)

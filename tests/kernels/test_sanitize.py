@@ -64,6 +64,13 @@ def test_every_selection_has_tests_and_none_wants_the_allocator(sanitize):
         assert not [name for name in chosen if "graph" in name or "little_memory" in name]
 
 
+def test_runs_are_of_one_tool_or_one_pass(sanitize):
+    assert sanitize.chosen() == sanitize.RUNS
+    assert {x[0] for x in sanitize.chosen("synccheck")} == {"synccheck"}
+    both = sanitize.chosen("initcheck", "backward")
+    assert both and {x[:2] for x in both} == {("initcheck", "backward")}
+
+
 def test_the_record_has_the_form_that_is_written(sanitize):
     record = json.loads(RECORD.read_text())
     written = (BENCH / "sanitize.py").read_text()
