@@ -12,8 +12,10 @@ initcheck  reads of global memory that nobody has written
 racecheck  accesses to shared memory in no order; slow, so on few tests
 synccheck  barriers that are used wrongly
 
-What a tool says of the runs called `limits` (`test_sanitizer_limits.py`; `racecheck_limits.cu` is a
-program beside them) it says of programs that are right.
+racecheck runs with the plugin `all_arrive`, without which it names right programs, ours among them.
+The runs called `limits` (`test_sanitizer_limits.py`) show how far a tool can be believed: what
+initcheck says of `copied` it says of a right program, and racecheck has to find what is wrong with
+`hasty`.
 
 `errors` is what the tool has counted, null if it did not come to its end; a note names the kernels
 where it found them, with the lines. Tests of graphs and of memory are left out, since they want the
@@ -45,16 +47,19 @@ COMMAND = ["compute-sanitizer", "--kernel-name", "regex=^[a-z0-9_]+_kernel$"]
 COMMAND += ["--check-tensor-ops", "yes", "--tool"]
 PYTEST = ["-m", "pytest", "-m", "gpu"]
 SMALL = "configuration and (64-64 or 128-128 or 256-256) and (dtype0 or dtype3)"
-PACKED = "16_bit_transform and 200 or neighbours or padded or few_heads or packed_on"
-EDGES = "whole_and_short and 200 or grouped or packed_sequences or left_out or 256_d and 192"
+TRANSFORM = "16_bit_transform and 200"
+PACKED = "neighbours or padded or few_heads or packed_on"
+SHORT = "hopper and dtype0 and (whole_and_short and 200 or 256_d and 192)"
+LEFT_OUT = "hopper and (packed_sequences or left_out)"
 RUNS = [  # tool, kernels, selection: the slowest first
-    *(("racecheck", way, f"{SMALL} and dtype0") for way in PASSES),
     ("racecheck", "backward", "hopper and dtype0 and 192 and (whole_and_short or 256_d)"),
     *((tool, "forward", PACKED) for tool in ("racecheck", "memcheck", "synccheck")),
+    *((tool, "backward", x) for tool in ("memcheck", "synccheck") for x in (SHORT, LEFT_OUT)),
     *(("memcheck", way, f"configuration and dtype{n}") for way in PASSES for n in range(4)),
-    *((tool, "backward", EDGES) for tool in ("memcheck", "synccheck")),
+    *(("racecheck", way, f"{SMALL} and dtype0") for way in PASSES),
     *((tool, way, SMALL) for tool in ("initcheck", "synccheck") for way in PASSES),
-    *(("racecheck", "limits", name) for name in ("groups", "words")),
+    *((tool, "forward", TRANSFORM) for tool in ("racecheck", "memcheck", "synccheck")),
+    *(("racecheck", "limits", name) for name in ("groups", "words", "sums", "hasty")),
     ("initcheck", "limits", "copied"),
 ]
 
@@ -63,7 +68,7 @@ def read(output):
     """Tests, errors and, if there is something to say, a note, from what a run has printed."""
     last = [line for line in output.splitlines() if re.search(r" in [\d.]+s\b", line)][-1:]
     count = {what: int(n) for n, what in re.findall(r"(\d+) ([a-z]+)", "".join(last))}
-    errors = re.findall(r"^=+ (?:ERROR|RACECHECK) SUMMARY: (\d+)", output, re.M)
+    errors = re.findall(r"^=+ (?:ERROR|RACECHECK) SUMMARY: (\d+) \w+\b(?! were)", output, re.M)
     places = defaultdict(set)
     at = r"^=+ .*\bat (?:void )?(\w+)\b.*\+0x\w+(?: in ([\w.]+):(\d+))?"
     for kernel, file, line in re.findall(at, output, re.M):
@@ -88,8 +93,10 @@ def tool_version():
 
 def run(tool, kernels, selection, until=math.inf, log=None):
     """One row of the record; of what has not ended at `until` only that. All it prints to `log`."""
-    tests = [sys.executable, *PYTEST, TESTS / FILES[kernels], "-k", selection]
-    environment = os.environ | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
+    plugins = ["-p", "all_arrive"] if tool == "racecheck" else []
+    tests = [sys.executable, *PYTEST, *plugins, TESTS / FILES[kernels], "-k", selection]
+    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1", "PYTHONPATH": path}
     command = [*COMMAND, tool, *tests]
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -135,6 +142,7 @@ def main():
         record = {
             "what": "compute-sanitizer on the device tests of both passes, caching allocator off",
             "command": " ".join([*COMMAND, "TOOL python3", *PYTEST, "FILE -k SELECTION"]),
+            "plugins": "all_arrive, for racecheck",
             "date": datetime.date.today().isoformat(),
             "gpu": torch.cuda.get_device_name(),
             "versions": versions(()) | {"compute-sanitizer": tool_version()},

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 BENCH = ROOT / "kernels" / "bench"
 RECORD = ROOT / "book" / "_data" / "bench" / "sanitizer_h100.json"
 FRAME = "{}\n============ {} in 94.51s (0:01:34) ============\n========= {}\n"
@@ -43,6 +45,9 @@ def sanitize():
      "========= Invalid __global__ read of size 4 bytes\n=========     at scan_kernel+0x90",
      {"tests": 6, "errors": 1, "note": "1 of the tests failed; found in scan_kernel"}),
     ("2 passed", "Error: process terminated", "", {"tests": 2, "errors": None}),
+    ("1 passed", "ERROR SUMMARY: 300 errors\n========= ERROR SUMMARY: 200 errors were not printed. "
+     "Use --print-limit option to adjust the number of printed errors", "",
+     {"tests": 1, "errors": 300}),
 ])  # fmt: skip
 def test_counts_are_those_that_tool_and_tests_print(sanitize, tests, summary, body, row):
     assert sanitize.read(FRAME.format(body, tests, summary)) == row
@@ -76,6 +81,28 @@ def test_the_record_has_the_form_that_is_written(sanitize):
     written = (BENCH / "sanitize.py").read_text()
     for name in [*record, *record["rows"][0]]:
         assert f'"{name}"' in written
+    rows = [(row["tool"], row["kernels"], row["selection"]) for row in record["rows"]]
+    assert rows == sanitize.RUNS
+
+
+def test_the_record_names_nothing_but_what_the_copy_engine_wrote():
+    """The last chunk's states and their gradients, which `chunk_gradients_kernel` reads: all of
+    them, and in `copied` the whole tensor. What is wrong with `hasty` is found."""
+    rows = json.loads(RECORD.read_text())["rows"]
+    assert all(row["tests"] for row in rows)
+    found = {(row["tool"], row["kernels"], row["selection"]): row for row in rows if row["errors"]}
+    hasty = found.pop(("racecheck", "limits", "hasty"))
+    assert "words_kernel" in hasty["note"]
+    reads = 16  # bytes
+    assert found.pop(("initcheck", "limits", "copied"))["errors"] == 64 * 64 * 64 * 2 // reads
+    ((tool, kernels, selection), row) = found.popitem()
+    assert (tool, kernels) == ("initcheck", "backward") and not found
+    assert "dtype0" in selection and re.fullmatch(
+        r"found in chunk_gradients_kernel \(chunk_scan.py:\d+\)", row["note"]
+    )
+    sizes = [64 * 64, 128 * 128]  # heads of 256 have no short chunk on Hopper
+    sequences, heads = 2, 4
+    assert row["errors"] == 2 * sequences * heads * sum(sizes) * 2 // reads
 
 
 def test_a_run_that_takes_too_long_is_stopped(sanitize, monkeypatch, tmp_path):
@@ -96,3 +123,92 @@ def test_without_the_tool_it_says_what_is_missing():
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert found.returncode == 2 and "needs compute-sanitizer" in found.stderr
+
+
+PTX = """
+\tsetmaxnreg.inc.sync.aligned.u32 \t40;
+\tsetp.eq.b32 \t%p1, %r9, 0;
+\tand.pred \t%p2, %p7, %p1;
+\t@%p1 mbarrier.init.shared::cta.b64 [%r1], 3;
+\tbar.sync \t2, 128;
+\t@%p1 mbarrier.arrive.shared::cta.b64 _, [%r1];
+\tbar.warp.sync \t-1;
+\t@%p2 mbarrier.arrive.shared::cta.b64 _, [%r2];
+\t@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 512;
+"""
+ALL_ARRIVE = """
+\tsetmaxnreg.inc.sync.aligned.u32 \t40;
+\tsetp.eq.b32 \t%p1, %r9, 0;
+\tand.pred \t%p2, %p7, %p1;
+\t@%p1 mbarrier.init.shared::cta.b64 [%r1], 384;
+\tbar.sync \t2, 128;
+\tmbarrier.arrive.shared::cta.b64 _, [%r1], 1;
+\tbar.warp.sync \t-1;
+\t@%p7 mbarrier.arrive.shared::cta.b64 _, [%r2], 4;
+\t@%p1 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r1], 512;
+\t@%p1 mbarrier.arrive.shared::cta.b64 _, [%r1], 128;
+"""
+
+
+@pytest.fixture
+def all_arrive(sanitize, monkeypatch):
+    """The plugin, and Triton as it was afterwards."""
+    from triton.backends.nvidia.compiler import CUDABackend
+
+    monkeypatch.setattr(CUDABackend, "make_ptx", CUDABackend.make_ptx)
+    monkeypatch.setenv("TRITON_CACHE_DIR", "unused")
+    monkeypatch.syspath_prepend(BENCH)
+    yield importlib.import_module("all_arrive")
+    del sys.modules["all_arrive"]
+
+
+def test_each_thread_arrives_for_itself(all_arrive):
+    assert all_arrive.with_all_arrivals(PTX) == ALL_ARRIVE
+    alone = PTX.replace("setmaxnreg", "nothing")
+    assert all_arrive.with_all_arrivals(alone) == alone
+
+
+@pytest.mark.parametrize("before, after", [
+    ("%r9, 0", "%r9, 32"),
+    ("\tbar.sync \t2, 128;\n", ""),
+    ("2, 128;\n", "2, 128;\n\tst.shared.b32 [%r3], %r4;\n"),
+    ("2, 128;\n", "2, 128;\n\t@%p7 bra \t$L__BB0_1;\n"),
+    ("2, 128;\n", "2, 128;\n$L__BB0_1:\n"),
+])  # fmt: skip
+def test_what_is_no_groups_arrival_is_refused(all_arrive, before, after):
+    """What Triton writes has changed, then."""
+    assert before in PTX
+    with pytest.raises(AssertionError):
+        all_arrive.with_all_arrivals(PTX.replace(before, after))
+
+
+SCRIPT = """
+import json, sys
+import all_arrive, aot
+found, compile_for = [], all_arrive.with_all_arrivals
+def watched(ptx):
+    found.append((ptx, compile_for(ptx)))
+    return found[-1][1]
+all_arrive.with_all_arrivals = watched
+for name, *rest in [*aot.hopper_configurations(), *aot.hopper_backward_configurations()]:
+    if "K=64" in name and "bf16" in name:
+        aot.compile_for(90, *rest)
+json.dump(found, sys.stdout)
+"""
+
+
+@pytest.mark.interpreter
+def test_all_arrive_in_what_triton_writes(sanitize):
+    """The plugin takes it, and ptxas takes what it makes of it."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [ROOT, BENCH, HERE]))}
+    environment.pop("TRITON_INTERPRET", None)
+    printed = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    one, each = "mbarrier.arrive.shared", r"mbarrier\.arrive\.shared\S+ _, \[%r\d+\], "
+    kernels = [pair for pair in json.loads(printed) if one in pair[0]]
+    assert len(kernels) >= 5
+    for before, after in kernels:
+        assert "arrive.expect_tx" in before and "arrive.expect_tx" not in after
+        arrivals = before.count(one) + before.count("arrive.expect_tx")
+        assert len(re.findall(each, after)) == after.count(one) == arrivals

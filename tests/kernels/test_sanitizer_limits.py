@@ -1,16 +1,20 @@
-"""Three programs in Gluon, right by construction, each with one thing that our kernels do.
+"""Small programs in Gluon, each with one thing that our kernels do, right by construction but one.
 
 `kernels/bench/sanitize.py` runs them beside the kernels: what compute-sanitizer says of both is no
 finding. On the CPU they run in the interpreter of `gluon_on_cpu`.
 
 groups    Groups of warps write numbers that they were handed, each to a place of its own. They
           share no memory; Triton does, to wake them, to hand over, and to move numbers from
-          thread to thread. In our kernels racecheck of CUDA 13.0 names the first line, and that of
-          `warp_specialize`.
+          thread to thread. racecheck of CUDA 13.0 names them, that of 2026.4 does not.
 words     A warp writes words, then one of its threads arrives at a barrier; the warps that have
-          waited for it read them. So do the weights of tokens, which racecheck names, as it names
-          the words of `racecheck_limits.cu`, but not where all threads arrive.
-copied    The copy engine writes a tensor, PyTorch reads it. Does initcheck see that it is written?
+          waited for it read them. So do the weights of tokens. racecheck names both, unless
+          `all_arrive` has all threads arrive.
+sums      Three groups of warps write words. Each comes together, then one of its threads arrives;
+          a fourth group waits for all three. racecheck names that, too, and `all_arrive` helps.
+hasty     The words once more, but who reads them says so before. That is wrong, and racecheck has
+          to name it, with `all_arrive` too.
+copied    The copy engine writes a tensor, threads read it. initcheck of 2026.4 does not see that
+          it is written, and names the last chunk's states, which reach its threads so.
 """
 
 import pytest
@@ -27,7 +31,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (  # noqa: E402
     tma,
 )
 
-from gdn_ref.kernels.hopper import LINE, signals  # noqa: E402
+from gdn_ref.kernels.hopper import COLUMNS, LINE, ROWS, signals  # noqa: E402
 from gdn_ref.kernels.launch import prepare_launch, types  # noqa: E402
 from gdn_ref.kernels.on_hopper import tiling  # noqa: E402
 
@@ -35,12 +39,12 @@ ON = [
     pytest.param("cpu", marks=pytest.mark.interpreter),
     pytest.param("cuda", marks=pytest.mark.gpu),
 ]
-ONE, FOUR = (gl.constexpr(gl.BlockedLayout([1], [32], [n], [0])) for n in (1, 4))
+ONE = gl.constexpr(gl.BlockedLayout([2], [32], [1], [0]))  # as `hopper.load_numbers` has them
 
 
-def launch(device, kernel, tensors, numbers, tilings=()):
+def launch(device, kernel, tensors, numbers, tilings=(), **constants):
     prepare = prepare_launch if device == "cuda" else gluon_on_cpu.prepare_launch
-    run = prepare(kernel, (64,), numbers, {}, types(0, *tensors), tilings, num_warps=4)
+    run = prepare(kernel, (64,), numbers, constants, types(0, *tensors), tilings, num_warps=4)
     run(*tensors)
 
 
@@ -94,24 +98,27 @@ def give(words, full, free, rounds):
 
 
 @gluon.jit
-def take(out_ptr, words, full, free, rounds):
-    total = gl.zeros([64], gl.float32, FOUR)
+def take(out_ptr, words, full, free, rounds, HASTY: gl.constexpr):
+    total = gl.zeros([64], gl.float32, COLUMNS)
     for j in range(rounds):
         mbarrier.wait(full.index(j % 2), (j // 2) & 1)
-        total += words.index(j % 2).load(FOUR)
-        mbarrier.arrive(free.index(j % 2), count=1)
-    gl.store(out_ptr + gl.arange(0, 64, FOUR), total)
+        if HASTY:
+            mbarrier.arrive(free.index(j % 2), count=1)
+        total += words.index(j % 2).load(COLUMNS)
+        if not HASTY:
+            mbarrier.arrive(free.index(j % 2), count=1)
+    gl.store(out_ptr + gl.arange(0, 64, COLUMNS), total)
 
 
 @gluon.jit(do_not_specialize=["rounds"])
-def words_kernel(out_ptr, rounds):
+def words_kernel(out_ptr, rounds, HASTY: gl.constexpr):
     """The sum of the words that one warp has given the others."""
     words = gl.allocate_shared_memory(gl.float32, [2, 64], LINE)
     full, free = signals(2, 1), signals(2, 1)
     fence_async_shared()
     gl.warp_specialize(
         [
-            (take, (out_ptr + gl.program_id(0) * 64, words, full, free, rounds)),
+            (take, (out_ptr + gl.program_id(0) * 64, words, full, free, rounds, HASTY)),
             (give, (words, full, free, rounds)),
         ],
         worker_num_warps=[1],
@@ -122,8 +129,60 @@ def words_kernel(out_ptr, rounds):
 @pytest.mark.parametrize("device", ON)
 def test_words(device):
     out = torch.zeros(64, 64, device=device)
-    launch(device, words_kernel, (out,), (50,))
+    launch(device, words_kernel, (out,), (50,), HASTY=False)
     assert torch.equal(out.cpu(), (50.0 * torch.arange(64) + 49 * 25).expand(64, 64))
+
+
+@pytest.mark.gpu
+def test_hasty():
+    out = torch.zeros(64, 64, device="cuda")
+    launch("cuda", words_kernel, (out,), (50,), HASTY=True)
+    assert out.sum() > 0  # which words it found, nobody knows
+
+
+@gluon.jit
+def give_sums(sums, which: gl.constexpr, full, free, rounds):
+    i = gl.arange(0, 64, ROWS)
+    for j in range(rounds):
+        mbarrier.wait(free.index(0), (j & 1) ^ 1)
+        sums.index(which).store((which * i + j).to(gl.float32))
+        mbarrier.arrive(full.index(0), count=1)
+
+
+@gluon.jit
+def take_sums(out_ptr, sums, full, free, rounds):
+    total = gl.zeros([64], gl.float32, COLUMNS)
+    for j in range(rounds):
+        mbarrier.wait(full.index(0), j & 1)
+        for which in gl.static_range(3):
+            total += sums.index(which).load(COLUMNS)
+        mbarrier.arrive(free.index(0), count=1)
+    gl.store(out_ptr + gl.arange(0, 64, COLUMNS), total)
+
+
+@gluon.jit(do_not_specialize=["rounds"])
+def sums_kernel(out_ptr, rounds):
+    """The sum of what three groups of warps have given a fourth."""
+    sums = gl.allocate_shared_memory(gl.float32, [3, 64], LINE)
+    full, free = signals(1, 3), signals(1, 1)
+    fence_async_shared()
+    gl.warp_specialize(
+        [
+            (give_sums, (sums, 0, full, free, rounds)),
+            (give_sums, (sums, 1, full, free, rounds)),
+            (give_sums, (sums, 2, full, free, rounds)),
+            (take_sums, (out_ptr + gl.program_id(0) * 64, sums, full, free, rounds)),
+        ],
+        worker_num_warps=[4, 4, 4],
+        worker_num_regs=[96, 96, 96],
+    )
+
+
+@pytest.mark.parametrize("device", ON)
+def test_sums(device):
+    out = torch.zeros(64, 64, device=device)
+    launch(device, sums_kernel, (out,), (50,))
+    assert torch.equal(out.cpu(), (150.0 * torch.arange(64) + 3 * 49 * 25).expand(64, 64))
 
 
 @gluon.jit
@@ -140,9 +199,17 @@ def copied_kernel(x, y):
     tma.store_wait(0)
 
 
+@gluon.jit
+def read_kernel(y_ptr, out_ptr):
+    """`out = y`, 64 rows of 64 a program, by threads."""
+    i = gl.program_id(0) * 4096 + gl.arange(0, 4096, gl.BlockedLayout([8], [32], [4], [0]))
+    gl.store(out_ptr + i, gl.load(y_ptr + i))
+
+
 @pytest.mark.parametrize("device", ON)
 def test_copied(device):
     x = torch.randn(64 * 64, 64, dtype=torch.float16, device=device)
-    y = torch.empty_like(x)
+    y, out = torch.empty_like(x), torch.empty_like(x)
     launch(device, copied_kernel, (x, y), (), [tiling(x.dtype, *x.shape, 64)] * 2)
-    assert torch.equal(x, y)
+    launch(device, read_kernel, (y, out), ())
+    assert torch.equal(x.cpu(), out.cpu())
