@@ -286,3 +286,12 @@ def sums_of_more(x_ptr, y_ptr, out_ptr, T, C: tl.constexpr):
 def test_the_exercise_notices_loads_without_a_mask():
     verdict = check("15-tail", sums_of_more)
     assert not verdict and "behind x or y" in repr(verdict)
+
+
+def test_what_the_text_says_of_racecheck():
+    record = json.loads((CHAPTER.parents[1] / "book/_data/bench/sanitizer_h100.json").read_text())
+    rows = [row for row in record["rows"] if row["tool"] == "racecheck"]
+    kernels = [row for row in rows if row["kernels"] != "limits"]
+    assert f"silent in all {sum(row['tests'] for row in kernels)} tests" in prose()
+    assert not any(row["errors"] for row in kernels)
+    assert [row["selection"] for row in rows if row["errors"]] == ["hasty"]

@@ -121,7 +121,7 @@ def test_what_the_text_says_of_bytes():
     moved, microseconds = ch17.state_time(
         bandwidth=ch17_records.decode_record()["copy_bytes_per_s"]
     )
-    assert (round(moved / 1e6), round(microseconds)) == (268, 90)
+    assert round(moved / 1e6) == 268 and 88 < microseconds < 91
     assert 2 * 2 * (32 - 16) * 128 == 8192
     flops = 8 * 128 * 128 * 32
     assert flops / call_bytes(1, 1, 16, 32, 128, 128, 2, 4) == pytest.approx(1, abs=0.01)
@@ -190,7 +190,9 @@ def test_what_the_text_says_of_the_record():
         assert all(x["gdn_ref"][what] < x["fla"][what] for x in runs.values())
     half = (runs[pool, 64, 1]["gdn_ref"]["device_us"] for pool in ("bfloat16", "float32"))
     assert f"takes {100 * (1 - next(half) / next(half)):.0f} % less time" in text
-    assert "at 90 % of the speed of a copy" in text
+    assert "at 89 % of the speed of a copy" in text
+    host = [x["gdn_ref"]["eager_us"] for (_, N, _), x in runs.items() if N == 1]
+    assert 1.3 < max(host) / min(host) < 1.6 and "differ by half from row to row" in text
 
 
 def test_the_table_reads_what_the_benchmark_writes():

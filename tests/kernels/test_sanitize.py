@@ -125,6 +125,14 @@ def test_without_the_tool_it_says_what_is_missing():
     assert found.returncode == 2 and "needs compute-sanitizer" in found.stderr
 
 
+def test_the_readme_counts_the_tests():
+    rows = json.loads(RECORD.read_text())["rows"]
+    text = (ROOT / "README.md").read_text()
+    for tool in ("memcheck", "racecheck", "synccheck"):
+        tests = [row["tests"] for row in rows if row["tool"] == tool and row["kernels"] != "limits"]
+        assert re.search(rf"{tool} in {sum(tests)}\b", text), tool
+
+
 PTX = """
 \tsetmaxnreg.inc.sync.aligned.u32 \t40;
 \tsetp.eq.b32 \t%p1, %r9, 0;
