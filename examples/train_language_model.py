@@ -89,11 +89,12 @@ def main():
     parser.add_argument("--length", type=count, default=256, help="bytes in a stretch of text")
     parser.add_argument("--batch", type=count, default=8, help="stretches in a batch")
     parser.add_argument("--rate", type=positive, default=4e-3, help="learning rate at its highest")
+    parser.add_argument("--seed", type=int, default=0, help="of first weights and batches")
     default = ROOT / "_build" / "examples"
     parser.add_argument("--out", type=Path, default=default, help="folder for curve and weights")
     a = parser.parse_args()
     a.out.mkdir(parents=True, exist_ok=True)  # now, not after the training
-    model, curve = train(a.steps, a.size, a.length, a.batch, a.rate)
+    model, curve = train(a.steps, a.size, a.length, a.batch, a.rate, a.seed)
     record = {"device": str(device()), "uniform_bits": math.log2(BYTES), "curve": curve}
     (a.out / "language_model.json").write_text(json.dumps(record, indent=1) + "\n")
     torch.save({"size": a.size, "weights": model.state_dict()}, a.out / "language_model.pt")

@@ -66,6 +66,27 @@ def test_a_seed_fixes_the_curve_and_the_model_learns():
     assert first[-1]["validation_bits"] < 6
 
 
+def test_curves_of_seeds_and_backends(monkeypatch):
+    pytest.importorskip("triton")
+    monkeypatch.syspath_prepend(ROOT / "kernels" / "bench")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    from training_curves import curve, distances
+
+    small = ("--steps", "2", "--size", "32", "--length", "48", "--batch", "2")
+    rows = [curve(seed, False, *small) for seed in (0, 0, 1)]
+    assert [row["device"] for row in rows] == ["cpu"] * 3
+    first, again, other = ([x["validation_bits"] for x in row["curve"]] for row in rows)
+    assert first == again != other
+    losses = {("cpu", 0): [5, 4], ("cuda", 0): [5.1, 4], ("cpu", 1): [5, 3], ("cuda", 1): [5, 3.2]}
+    rows = [
+        {"device": where, "seed": seed, "curve": [{"validation_bits": x} for x in bits]}
+        for (where, seed), bits in losses.items()
+    ]
+    assert distances(rows) == pytest.approx((0.2, 1))
+    with pytest.raises(SystemExit, match="at least 1, got 0"):
+        curve(0, False, "--steps", "0")
+
+
 def test_streaming_is_greedy_decoding_of_the_full_pass():
     import stream_tokens
     from small_model import LanguageModel, as_bytes
