@@ -6,6 +6,7 @@ runs on a GPU.
 """
 
 import inspect
+from pathlib import Path
 
 import pytest
 import torch
@@ -146,3 +147,29 @@ def test_fla_layer_on_the_device(fla, negative):
     ours.load_state_dict(layer_weights.from_fla(net.state_dict()))
     x = torch.randn(2, 300, 256, device="cuda", dtype=torch.bfloat16)
     assert_close(ours(x).double().cpu(), net(x)[0].double().cpu(), 5e-3)
+
+
+@torch.no_grad()
+def test_what_the_comparison_measures(monkeypatch):
+    """`kernels/bench/compare_layer.py`, with our own layer in the place of fla's."""
+    pytest.importorskip("triton")
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "kernels" / "bench")
+    import compare_layer
+
+    torch.manual_seed(0)
+    ours = GatedDeltaNet(32, 2, 8, num_v_heads=4, allow_neg_eigval=True).bfloat16()
+    x = torch.randn(2, 70, 32, dtype=torch.bfloat16)
+    found = compare_layer.measure(lambda x: (ours(x),), ours, x)
+    assert found["apart"] == 0 and 2e-3 < found["ours"] == found["fla"] < 2e-2
+    assert found["exact"] < 1e-3  # the reference has float32 inside
+    doubled = compare_layer.measure(lambda x: (2 * ours(x),), ours, x)
+    assert doubled["apart"] == pytest.approx(0.5) and doubled["fla"] > 0.9
+
+    def half(*tensors, **options):
+        o, S = exact_rule(*tensors, **options)
+        halves = torch.arange(o.numel()).view(o.shape) % 2  # a factor, the norm would take out
+        return o * halves, S
+
+    exact_rule = compare_layer.exact_rule
+    monkeypatch.setattr(compare_layer, "exact_rule", half)
+    assert compare_layer.measure(lambda x: (ours(x),), ours, x)["exact"] > 0.1

@@ -15,7 +15,7 @@ synccheck  barriers that are used wrongly
 racecheck runs with the plugin `all_arrive`, without which it names right programs, ours among them.
 The runs called `limits` (`test_sanitizer_limits.py`) show how far a tool can be believed: what
 initcheck says of `copied` it says of a right program, and racecheck has to find what is wrong with
-`hasty`.
+`hasty`. Exits with 1 if anything else is found, or these two are not.
 
 `errors` is what the tool has counted, null if it did not come to its end; a note names the kernels
 where it found them, with the lines. Tests of graphs and of memory are left out, since they want the
@@ -62,6 +62,8 @@ RUNS = [  # tool, kernels, selection: the slowest first
     *(("racecheck", "limits", name) for name in ("groups", "words", "sums", "hasty")),
     ("initcheck", "limits", "copied"),
 ]
+# the states of a short last chunk, which the copy engine has written and threads read
+COPIED = r"found in chunk_gradients_kernel \(chunk_scan\.py:\d+\)"
 
 
 def read(output):
@@ -117,6 +119,18 @@ def run(tool, kernels, selection, until=math.inf, log=None):
     return row | {"kernels": kernels}
 
 
+def as_expected(row):
+    """Nothing is found but what a limit of the tool is, or what is wrong on purpose."""
+    if not row["tests"] or row["errors"] is None:
+        return False
+    note = row.get("note", "")
+    if row["kernels"] == "limits":
+        return bool(row["errors"]) == (row["selection"] in ("hasty", "copied"))
+    if row["tool"] == "initcheck" and re.fullmatch(COPIED, note):
+        return True
+    return row["errors"] == 0 and not note
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, help="write the record to this file")
@@ -150,8 +164,7 @@ def main():
         }
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps(record, indent=1) + "\n")
-    rows = [row for row in rows if row["kernels"] != "limits"]
-    sys.exit(any(not row["tests"] or row["errors"] != 0 or "note" in row for row in rows))
+    sys.exit(not all(map(as_expected, rows)))
 
 
 if __name__ == "__main__":
