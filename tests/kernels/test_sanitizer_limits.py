@@ -145,7 +145,7 @@ def give_sums(sums, which: gl.constexpr, full, free, rounds):
     i = gl.arange(0, 64, ROWS)
     for j in range(rounds):
         mbarrier.wait(free.index(0), (j & 1) ^ 1)
-        sums.index(which).store((which * i + j).to(gl.float32))
+        sums.index(which).store((which * which * i + j).to(gl.float32))
         mbarrier.arrive(full.index(0), count=1)
 
 
@@ -182,7 +182,7 @@ def sums_kernel(out_ptr, rounds):
 def test_sums(device):
     out = torch.zeros(64, 64, device=device)
     launch(device, sums_kernel, (out,), (50,))
-    assert torch.equal(out.cpu(), (150.0 * torch.arange(64) + 3 * 49 * 25).expand(64, 64))
+    assert torch.equal(out.cpu(), (250.0 * torch.arange(64) + 3 * 49 * 25).expand(64, 64))
 
 
 @gluon.jit
