@@ -197,7 +197,8 @@ def test_what_the_text_says_of_the_record():
 
 def test_the_table_reads_what_the_benchmark_writes():
     """Each field that the table shows is one that `compare_decode.py` names."""
-    written = (ROOT / "kernels/bench/compare_decode.py").read_text()
+    scripts = [ROOT / "kernels" / "bench" / f"{x}.py" for x in ("compare_decode", "compare")]
+    written = "".join(x.read_text() for x in scripts)
     shown = (ROOT / "gdn_ref/figures/ch17_records.py").read_text()
     for field in re.findall(r'(?:row|run|record)\["(\w+)"\]', shown):
         assert f'"{field}"' in written, field

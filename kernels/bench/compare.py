@@ -240,22 +240,26 @@ def main():
         del arguments, expected
         torch.cuda.empty_cache()
 
-    result = {
-        "what": "forward of the gated delta rule, bfloat16, hard inputs, initial and final state",
+    found = {"copy_bytes_per_s": bandwidth, "summary": summary(rows), "rows": rows}
+    what = "forward of the gated delta rule, bfloat16, hard inputs, initial and final state"
+    write_record(args.json, what, found, calls)
+    show(rows, calls)
+    for name, times in found["summary"].items():
+        print(f"{name}: {times['geometric_mean']:.2f} times ours over {times['shapes']} shapes, "
+              f"least {times['least']:.2f}")  # fmt: skip
+
+
+def write_record(path, what, found, calls=()):
+    """What was found, with the machine, the versions and the date; nowhere, if `path` is None."""
+    record = {
+        "what": what,
         "date": datetime.date.today().isoformat(),
         "gpu": torch.cuda.get_device_name(),
         "versions": versions(calls),
-        "copy_bytes_per_s": bandwidth,
-        "summary": summary(rows),
-        "rows": rows,
     }
-    if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(result, indent=1) + "\n")
-    show(rows, calls)
-    for name, found in result["summary"].items():
-        print(f"{name}: {found['geometric_mean']:.2f} times ours over {found['shapes']} shapes, "
-              f"least {found['least']:.2f}")  # fmt: skip
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(record | found, indent=1) + "\n")
 
 
 def versions(calls):

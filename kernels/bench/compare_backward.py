@@ -9,8 +9,6 @@ gradient, relative Frobenius against float64, are those of two sequences of at m
 """
 
 import argparse
-import datetime
-import json
 import math
 import time
 import warnings
@@ -18,7 +16,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from compare import CONTENDERS, copy_bandwidth, device_us, eager_us, geometric_mean, ours, versions
+from compare import (
+    CONTENDERS,
+    copy_bandwidth,
+    device_us,
+    eager_us,
+    geometric_mean,
+    ours,
+    write_record,
+)
 from shapes import TRAINING, inputs
 from tqdm import tqdm
 
@@ -130,18 +136,9 @@ def main():
                 }
                 mean = geometric_mean(ratios)
                 print(f"{peer} {what}: {mean:.2f} times ours, least {min(ratios):.2f}")
-    result = {
-        "what": "forward and backward pass, bfloat16, hard inputs, all six gradients",
-        "date": datetime.date.today().isoformat(),
-        "gpu": torch.cuda.get_device_name(),
-        "versions": versions(calls),
-        "copy_bytes_per_s": bandwidth,
-        "summary": summary,
-        "rows": rows,
-    }
-    if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(result, indent=1) + "\n")
+    what = "forward and backward pass, bfloat16, hard inputs, all six gradients"
+    found = {"copy_bytes_per_s": bandwidth, "summary": summary, "rows": rows}
+    write_record(args.json, what, found, calls)
 
 
 def show(row):

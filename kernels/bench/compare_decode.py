@@ -16,15 +16,13 @@ error     outputs and state against the float64 reference, relative Frobenius
 """
 
 import argparse
-import datetime
-import json
 import math
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
 import torch
-from compare import copy_bandwidth, device_us, eager_us, relative, versions
+from compare import copy_bandwidth, device_us, eager_us, relative, write_record
 from shapes import Shape, inputs
 from tqdm import tqdm
 
@@ -133,17 +131,8 @@ def main():
         del tokens, S, slots, exact
         torch.cuda.empty_cache()
 
-    result = {
-        "what": f"decoding, bfloat16, heads {H}/{HV}, D={D}, norm, gate and sigmoid inside",
-        "date": datetime.date.today().isoformat(),
-        "gpu": torch.cuda.get_device_name(),
-        "versions": versions(calls),
-        "copy_bytes_per_s": bandwidth,
-        "rows": rows,
-    }
-    if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(result, indent=1) + "\n")
+    what = f"decoding, bfloat16, heads {H}/{HV}, D={D}, norm, gate and sigmoid inside"
+    write_record(args.json, what, {"copy_bytes_per_s": bandwidth, "rows": rows}, calls)
     show(rows, calls)
 
 

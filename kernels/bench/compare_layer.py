@@ -14,14 +14,12 @@ ours, fla  each from our layer in float64
 
 import argparse
 import copy
-import datetime
-import json
 from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
 import torch
-from compare import relative, versions
+from compare import relative, write_record
 
 from gdn_ref import GatedDeltaNet, chunk_gated_delta_rule, layer_weights, layers
 
@@ -86,17 +84,8 @@ def main():
             rows.append(row)
             figures = "  ".join(f"{n} {row[n]:.1e}" for n in ("apart", "exact", "ours", "fla"))
             print(f"{name:26} beta to {1 + negative}: {figures}")
-    if arguments.json:
-        record = {
-            "what": "bfloat16 outputs of two layers with the same weights, relative distances",
-            "command": "python kernels/bench/compare_layer.py",
-            "date": datetime.date.today().isoformat(),
-            "gpu": torch.cuda.get_device_name(),
-            "versions": versions(("fla",)),
-            "rows": rows,
-        }
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(record, indent=1) + "\n")
+    what = "bfloat16 outputs of two layers with the same weights, relative distances"
+    write_record(arguments.json, what, {"rows": rows}, ("fla",))
 
 
 if __name__ == "__main__":

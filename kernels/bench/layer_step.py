@@ -12,12 +12,11 @@ error     of the step's output against the layer in float64, relative Frobenius
 
 import argparse
 import copy
-import json
 from functools import partial
 from pathlib import Path
 
 import torch
-from compare import device_us, eager_us, relative, versions
+from compare import device_us, eager_us, relative, write_record
 
 from gdn_ref import GatedDeltaNet, GatedDeltaNetCache, fused_recurrent_gated_delta_rule
 from gdn_ref.ops import log_decay, unit_rows
@@ -77,10 +76,7 @@ def main():
         print(f"{row['sequences']:3} sequences, error {row['error']:.1e}")
         for name, x in row["times"].items():
             print(f"    {name:22} device {x['device_us']:8.1f} us  eager {x['eager_us']:8.1f} us")
-    result = {"gpu": torch.cuda.get_device_name(), "versions": versions(()), "rows": rows}
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+    write_record(arguments.json, "a decoding step of the layer, bfloat16", {"rows": rows})
 
 
 if __name__ == "__main__":

@@ -23,8 +23,6 @@ allocator.
 """
 
 import argparse
-import datetime
-import json
 import math
 import os
 import re
@@ -38,7 +36,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
-from compare import versions
+from compare import versions, write_record
 
 TESTS = Path(__file__).parents[2] / "tests" / "kernels"
 PASSES = {"forward": "test_device.py", "backward": "test_device_backward.py"}
@@ -152,18 +150,14 @@ def main():
         logs = [arguments.logs / f"{n}-{tool}-{way}.log" for n, (tool, way, _) in enumerate(runs)]
     with ThreadPoolExecutor(arguments.jobs) as pool:
         rows = list(pool.map(run, *zip(*runs, strict=True), [until] * len(runs), logs))
-    if arguments.json:
-        record = {
-            "what": "compute-sanitizer on the device tests of both passes, caching allocator off",
-            "command": " ".join([*COMMAND, "TOOL python3", *PYTEST, "FILE -k SELECTION"]),
-            "plugins": "all_arrive, for racecheck",
-            "date": datetime.date.today().isoformat(),
-            "gpu": torch.cuda.get_device_name(),
-            "versions": versions(()) | {"compute-sanitizer": tool_version()},
-            "rows": rows,
-        }
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(record, indent=1) + "\n")
+    what = "compute-sanitizer on the device tests of both passes, caching allocator off"
+    found = {
+        "command": " ".join([*COMMAND, "TOOL python3", *PYTEST, "FILE -k SELECTION"]),
+        "plugins": "all_arrive, for racecheck",
+        "versions": versions(()) | {"compute-sanitizer": tool_version()},
+        "rows": rows,
+    }
+    write_record(arguments.json, what, found)
     sys.exit(not all(map(as_expected, rows)))
 
 

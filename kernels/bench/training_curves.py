@@ -8,7 +8,6 @@ enlarges. What another seed changes says how large that may be.
 """
 
 import argparse
-import datetime
 import json
 import os
 import subprocess
@@ -18,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
-from compare import versions
+from compare import write_record
 from tqdm import tqdm
 
 ROOT = Path(__file__).parents[2]
@@ -74,17 +73,8 @@ def main():
         )
     backend, seed = distances(rows)
     print(f"at any step, at most {backend:.4f} apart by backend, {seed:.4f} by seed")
-    if arguments.json:
-        record = {
-            "what": "validation and training loss of examples/train_language_model.py, bits a byte",
-            "command": "python kernels/bench/training_curves.py",
-            "date": datetime.date.today().isoformat(),
-            "gpu": torch.cuda.get_device_name(),
-            "versions": versions(()),
-            "rows": rows,
-        }
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(record, indent=1) + "\n")
+    what = "validation and training loss of examples/train_language_model.py, bits a byte"
+    write_record(arguments.json, what, {"rows": rows})
 
 
 if __name__ == "__main__":

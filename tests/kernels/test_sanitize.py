@@ -78,11 +78,21 @@ def test_runs_are_of_one_tool_or_one_pass(sanitize):
 
 def test_the_record_has_the_form_that_is_written(sanitize):
     record = json.loads(RECORD.read_text())
-    written = (BENCH / "sanitize.py").read_text()
+    written = (BENCH / "sanitize.py").read_text() + (BENCH / "compare.py").read_text()
     for name in [*record, *record["rows"][0]]:
         assert f'"{name}"' in written
     rows = [(row["tool"], row["kernels"], row["selection"]) for row in record["rows"]]
     assert rows == sanitize.RUNS
+
+
+def test_a_record_says_where_and_when(sanitize, monkeypatch, tmp_path):
+    monkeypatch.setattr(sanitize.torch.cuda, "get_device_name", lambda: "a GPU")
+    sanitize.write_record(None, "nothing", {"rows": []})
+    path = tmp_path / "new" / "record.json"
+    sanitize.write_record(path, "something", {"rows": [1], "versions": "all"})
+    found = json.loads(path.read_text())
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found.pop("date"))
+    assert found == {"what": "something", "gpu": "a GPU", "versions": "all", "rows": [1]}
 
 
 def test_the_record_names_nothing_but_what_the_copy_engine_wrote(sanitize):
