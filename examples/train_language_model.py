@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import torch
-from small_model import BYTES, ROOT, LanguageModel, arguments, book_text, count, device, positive
+from small_model import ROOT, LanguageModel, arguments, book_text, count, device, positive
 from tqdm import tqdm
 
 HELD_OUT = 0.05  # the last part of the text is for validation
@@ -46,9 +46,10 @@ def rate_at(step, steps, warm_up=20):
     return min((step + 1) / warm_up, (1 + math.cos(math.pi * step / steps)) / 2)
 
 
-def train(steps, size, length, batch_size, rate, seed=0, every=20):
+def train(steps, size, length, batch_size, rate, seed=0, bfloat16=False, every=20):
     """Returns the model and its curve: step, training loss, validation loss, seconds."""
     torch.manual_seed(seed)
+    precision = torch.autocast(device().type, torch.bfloat16, enabled=bfloat16)
     random = torch.Generator().manual_seed(seed)
     text = book_text()
     cut = int(len(text) * (1 - HELD_OUT))
@@ -63,7 +64,8 @@ def train(steps, size, length, batch_size, rate, seed=0, every=20):
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_at(step, steps))
     curve, start, since = [], time.perf_counter(), []
     for step in (bar := tqdm(range(1, steps + 1), unit="step")):
-        loss = loss_of(model, batch(seen, batch_size, length, random))
+        with precision:
+            loss = loss_of(model, batch(seen, batch_size, length, random))
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -72,10 +74,12 @@ def train(steps, size, length, batch_size, rate, seed=0, every=20):
         since.append(loss.item())
         bar.set_postfix(bits_per_byte=f"{since[-1]:.3f}")
         if step % every == 0 or step == steps:
+            with precision:
+                validation = validate(model, held_out, length)
             curve.append({
                 "step": step,
                 "training_bits": sum(since) / len(since),
-                "validation_bits": validate(model, held_out, length),
+                "validation_bits": validation,
                 "seconds": round(time.perf_counter() - start, 1),
             })  # fmt: skip
             since = []
@@ -90,12 +94,13 @@ def main():
     parser.add_argument("--batch", type=count, default=8, help="stretches in a batch")
     parser.add_argument("--rate", type=positive, default=4e-3, help="learning rate at its highest")
     parser.add_argument("--seed", type=int, default=0, help="of first weights and batches")
+    parser.add_argument("--bfloat16", action="store_true", help="round products to bfloat16")
     default = ROOT / "_build" / "examples"
     parser.add_argument("--out", type=Path, default=default, help="folder for curve and weights")
     a = parser.parse_args()
     a.out.mkdir(parents=True, exist_ok=True)  # now, not after the training
-    model, curve = train(a.steps, a.size, a.length, a.batch, a.rate, a.seed)
-    record = {"device": str(device()), "uniform_bits": math.log2(BYTES), "curve": curve}
+    model, curve = train(a.steps, a.size, a.length, a.batch, a.rate, a.seed, a.bfloat16)
+    record = {"device": str(device()), "bfloat16": a.bfloat16, "curve": curve}
     (a.out / "language_model.json").write_text(json.dumps(record, indent=1) + "\n")
     torch.save({"size": a.size, "weights": model.state_dict()}, a.out / "language_model.pt")
     print(f"{'step':>6} {'training':>10} {'validation':>11} {'seconds':>8}   (bits per byte)")

@@ -70,21 +70,28 @@ def test_curves_of_seeds_and_backends(monkeypatch):
     pytest.importorskip("triton")
     monkeypatch.syspath_prepend(ROOT / "kernels" / "bench")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    from training_curves import curve, distances
+    from training_curves import RUNS, curve, most_apart
 
     small = ("--steps", "2", "--size", "32", "--length", "48", "--batch", "2")
-    rows = [curve(seed, False, *small) for seed in (0, 0, 1)]
-    assert [row["device"] for row in rows] == ["cpu"] * 3
-    first, again, other = ([x["validation_bits"] for x in row["curve"]] for row in rows)
+    rows = [curve("CPU", 0, *small), curve("CPU", 0, *small), curve("CPU", 1, *small)]
+    rows.append(curve("CPU", 0, *small, *RUNS["GPU, bfloat16"]))
+    assert [row["device"] for row in rows] == ["cpu"] * 4
+    first, again, other, rounded = (
+        [x["validation_bits"] for x in row["curve"]] for row in rows
+    )  # fmt: skip
     assert first == again != other
-    losses = {("cpu", 0): [5, 4], ("cuda", 0): [5.1, 4], ("cpu", 1): [5, 3], ("cuda", 1): [5, 3.2]}
+    assert rounded != first == pytest.approx(rounded, abs=0.05)
+    losses = {
+        ("CPU", 0): [5, 4], ("GPU", 0): [5.1, 4], ("GPU, bfloat16", 0): [5.1, 4.3],
+        ("CPU", 1): [5, 3], ("GPU", 1): [5, 3.2], ("GPU, bfloat16", 1): [5, 3.1],
+    }  # fmt: skip
     rows = [
-        {"device": where, "seed": seed, "curve": [{"validation_bits": x} for x in bits]}
-        for (where, seed), bits in losses.items()
+        {"on": on, "seed": seed, "curve": [{"validation_bits": x} for x in bits]}
+        for (on, seed), bits in losses.items()
     ]
-    assert distances(rows) == pytest.approx((0.2, 1))
+    assert most_apart(rows) == pytest.approx({"backend": 0.2, "bfloat16": 0.3, "seed": 1})
     with pytest.raises(SystemExit, match="at least 1, got 0"):
-        curve(0, False, "--steps", "0")
+        curve("CPU", 0, "--steps", "0")
 
 
 def test_streaming_is_greedy_decoding_of_the_full_pass():

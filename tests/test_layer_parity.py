@@ -12,7 +12,7 @@ import pytest
 import torch
 from tolerances import assert_close
 
-from gdn_ref import GatedDeltaNet, GatedDeltaNetCache, layer_weights
+from gdn_ref import GatedDeltaNet, GatedDeltaNetCache, chunk_gated_delta_rule, layer_weights
 
 FLOAT32 = 5e-6
 SIZES = {
@@ -156,20 +156,24 @@ def test_what_the_comparison_measures(monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parents[1] / "kernels" / "bench")
     import compare_layer
 
+    monkeypatch.setattr(compare_layer, "fla_rule", chunk_gated_delta_rule)
     torch.manual_seed(0)
     ours = GatedDeltaNet(32, 2, 8, num_v_heads=4, allow_neg_eigval=True).bfloat16()
     x = torch.randn(2, 70, 32, dtype=torch.bfloat16)
     found = compare_layer.measure(lambda x: (ours(x),), ours, x)
-    assert found["apart"] == 0 and 2e-3 < found["ours"] == found["fla"] < 2e-2
+    assert found["apart"] == found["rest"] == 0 and 2e-3 < found["ours"] == found["fla"] < 2e-2
     assert found["exact"] < 1e-3  # the reference has float32 inside
     doubled = compare_layer.measure(lambda x: (2 * ours(x),), ours, x)
     assert doubled["apart"] == pytest.approx(0.5) and doubled["fla"] > 0.9
 
-    def half(*tensors, **options):
-        o, S = exact_rule(*tensors, **options)
-        halves = torch.arange(o.numel()).view(o.shape) % 2  # a factor, the norm would take out
-        return o * halves, S
+    def half(rule):
+        def call(*tensors, **options):
+            o, S = rule(*tensors, **options)
+            halves = torch.arange(o.numel()).view(o.shape) % 2  # a factor, the norm would take out
+            return o * halves, S
 
-    exact_rule = compare_layer.exact_rule
-    monkeypatch.setattr(compare_layer, "exact_rule", half)
-    assert compare_layer.measure(lambda x: (ours(x),), ours, x)["exact"] > 0.1
+        return call
+
+    for name, rule in (("rest", "fla_rule"), ("exact", "exact_rule")):
+        monkeypatch.setattr(compare_layer, rule, half(getattr(compare_layer, rule)))
+        assert compare_layer.measure(lambda x: (ours(x),), ours, x)[name] > 0.1

@@ -15,7 +15,8 @@ synccheck  barriers that are used wrongly
 racecheck runs with the plugin `all_arrive`, without which it names right programs, ours among them.
 The runs called `limits` (`test_sanitizer_limits.py`) show how far a tool can be believed: what
 initcheck says of `copied` it says of a right program, and racecheck has to find what is wrong with
-`hasty`. Exits with 1 if anything else is found, or these two are not.
+`hasty`; as it has with our kernels after one edit each (`unordered.py`), whether or not tests fail.
+Exits with 1 if anything else is found, or one of these is not.
 
 `errors` is what the tool has counted, null if it did not come to its end; a note names the kernels
 where it found them, with the lines. Tests of graphs and of memory are left out, since they want the
@@ -34,11 +35,14 @@ import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
+import unordered
 from compare import versions, write_record
 
-TESTS = Path(__file__).parents[2] / "tests" / "kernels"
+ROOT = Path(__file__).parents[2]
+TESTS = Path("tests", "kernels")
 PASSES = {"forward": "test_device.py", "backward": "test_device_backward.py"}
 FILES = {**PASSES, "limits": "test_sanitizer_limits.py"}
 COMMAND = ["compute-sanitizer", "--kernel-name", "regex=^[a-z0-9_]+_kernel$"]
@@ -59,6 +63,7 @@ RUNS = [  # tool, kernels, selection: the slowest first
     *((tool, "forward", TRANSFORM) for tool in ("racecheck", "memcheck", "synccheck")),
     *(("racecheck", "limits", name) for name in ("groups", "words", "sums", "hasty")),
     ("initcheck", "limits", "copied"),
+    *(("racecheck", "unordered", name) for name in unordered.EDITS),
 ]
 # the states of a short last chunk, which the copy engine has written and threads read
 COPIED = r"found in chunk_gradients_kernel \(chunk_scan\.py:\d+\)"
@@ -93,14 +98,26 @@ def tool_version():
 
 def run(tool, kernels, selection, until=math.inf, log=None):
     """One row of the record; of what has not ended at `until` only that. All it prints to `log`."""
+    row = {"tool": tool, "kernels": kernels, "selection": selection}
+    if kernels != "unordered":
+        found = started(tool, ROOT, TESTS / FILES[kernels], selection, until, log)
+    else:
+        with TemporaryDirectory() as copy:
+            file = TESTS / FILES[unordered.make(selection, Path(copy))]
+            found = started(tool, copy, file, unordered.SELECTION, until, log)
+    print(f"{tool:10}{kernels:10}{found['tests']:4} tests  {found['errors']} errors  {selection}")
+    return row | found
+
+
+def started(tool, home, file, selection, until, log):
+    """What is found in the tests of a file, which stands with all packages in the folder `home`."""
     plugins = ["-p", "all_arrive"] if tool == "racecheck" else []
-    tests = [sys.executable, *PYTEST, *plugins, TESTS / FILES[kernels], "-k", selection]
-    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-    environment = os.environ | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1", "PYTHONPATH": path}
-    command = [*COMMAND, tool, *tests]
+    tests = [sys.executable, *PYTEST, *plugins, file, "-k", selection]
+    path = [str(home), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    environment = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1", "PYTHONPATH": os.pathsep.join(path)}
     process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        start_new_session=True,
+        [*COMMAND, tool, *tests], cwd=home, env=os.environ | environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
     )  # fmt: skip
     left = None if until == math.inf else max(until - time.monotonic(), 0)
     try:
@@ -110,11 +127,10 @@ def run(tool, kernels, selection, until=math.inf, log=None):
         printed, stopped = process.communicate()[0], True
     if log is not None:
         log.write_text(printed)
-    row = {"tool": tool, "selection": selection, **read(printed)}
+    row = read(printed)
     if stopped:
         row["note"] = "; ".join(["stopped before its end", *filter(None, [row.get("note")])])
-    print(f"{tool:10}{kernels:9}{row['tests']:4} tests  {row['errors']} errors  {selection}")
-    return row | {"kernels": kernels}
+    return row
 
 
 def as_expected(row):
@@ -122,6 +138,8 @@ def as_expected(row):
     if not row["tests"] or row["errors"] is None:
         return False
     note = row.get("note", "")
+    if row["kernels"] == "unordered":
+        return row["errors"] > 0
     if row["kernels"] == "limits":
         return bool(row["errors"]) == (row["selection"] in ("hasty", "copied"))
     if row["tool"] == "initcheck" and re.fullmatch(COPIED, note):
@@ -133,7 +151,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, help="write the record to this file")
     parser.add_argument("--jobs", type=int, default=6, help="runs side by side")
-    parser.add_argument("--kernels", choices=FILES, help="of one pass only, or the limits")
+    parser.add_argument("--kernels", choices=[*FILES, "unordered"], help="some of RUNS only")
     parser.add_argument("--tool", help="one only: memcheck, initcheck, racecheck or synccheck")
     parser.add_argument("--logs", type=Path, help="write what the tools print to this folder")
     parser.add_argument("--seconds", type=float, default=math.inf, help="stop what takes longer")

@@ -15,6 +15,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 BENCH = ROOT / "kernels" / "bench"
 RECORD = ROOT / "book" / "_data" / "bench" / "sanitizer_h100.json"
+PASSES = ("forward", "backward")
 FRAME = "{}\n============ {} in 94.51s (0:01:34) ============\n========= {}\n"
 
 
@@ -58,10 +59,13 @@ def test_a_run_that_ends_early_counts_as_nothing(sanitize):
 
 
 def test_every_selection_has_tests_and_none_wants_the_allocator(sanitize):
-    files = [str(sanitize.TESTS / file) for file in sanitize.FILES.values()]
+    files = [str(ROOT / sanitize.TESTS / file) for file in sanitize.FILES.values()]
+    edits = sanitize.unordered.EDITS
+    runs = [run for run in sanitize.RUNS if run[1] != "unordered"]
+    runs += [("racecheck", edit[0], sanitize.unordered.SELECTION) for edit in edits.values()]
     collect = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", "-m", "gpu"]
     printed = subprocess.run([*collect, *files], capture_output=True, text=True, check=True).stdout
-    for _, kernels, selection in sanitize.RUNS:
+    for _, kernels, selection in runs:
         inside = re.sub(r"\b(?!and\b|or\b)([\w-]+)", r"('\1' in name)", selection)
         names = [line for line in printed.splitlines() if f"/{sanitize.FILES[kernels]}::" in line]
         chosen = [name for name in names if eval(inside, {"name": name})]
@@ -106,7 +110,7 @@ def test_the_record_names_nothing_but_what_the_copy_engine_wrote(sanitize):
     states = 2 * sequences * heads * sum(sizes)
     assert found.pop(("initcheck", "backward")) == states * bytes // reads
     assert found.pop(("initcheck", "limits")) == 64 * 64 * 64 * bytes // reads
-    assert list(found) == [("racecheck", "limits")]
+    assert list(found) == [("racecheck", "limits"), ("racecheck", "unordered")]
 
 
 @pytest.mark.parametrize("tool, kernels, change", [
@@ -121,11 +125,47 @@ def test_the_record_names_nothing_but_what_the_copy_engine_wrote(sanitize):
     ("racecheck", "limits", {"selection": "words", "errors": 1}),
     ("racecheck", "limits", {"selection": "hasty", "errors": 0}),
     ("initcheck", "limits", {"errors": 0}),
+    ("racecheck", "unordered", {"errors": 0}),
+    ("racecheck", "unordered", {"errors": None}),
 ])  # fmt: skip
 def test_what_is_not_expected(sanitize, tool, kernels, change):
     rows = json.loads(RECORD.read_text())["rows"]
     row = next(row for row in rows if (row["tool"], row["kernels"]) == (tool, kernels))
     assert sanitize.as_expected(row) and not sanitize.as_expected(row | change)
+
+
+@pytest.mark.parametrize("name", [
+    "no_wait_for_tiles", "free_too_early", "no_wait_for_sums", "no_wait_for_room",
+    "no_wait_for_chunk",
+])  # fmt: skip
+def test_unordered_kernels_differ_by_one_edit(sanitize, monkeypatch, tmp_path, name):
+    assert name in sanitize.unordered.EDITS
+    kernels, file, before, after = sanitize.unordered.EDITS[name]
+    assert sanitize.unordered.make(name, tmp_path) == kernels in PASSES
+    assert (tmp_path / sanitize.TESTS / sanitize.FILES[kernels]).is_file()
+    for path in (ROOT / "kernels").glob("*.py"):
+        copy = tmp_path / "gdn_ref" / "kernels" / path.name
+        assert (copy.read_text() != path.read_text()) == (path.name == file)
+    monkeypatch.setitem(sanitize.unordered.EDITS, name, (kernels, file, "no such line", after))
+    with pytest.raises(ValueError, match=f"{name}: expected the text once in {file}, found 0"):
+        sanitize.unordered.make(name, tmp_path / "again")
+
+
+def test_an_unordered_kernel_is_run_where_its_copy_stands(sanitize, monkeypatch, tmp_path):
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\ngrep -c 'wait(signal, SUMS, head)' kernels/gradient_pairs.py\n"
+                    "echo $PYTHONPATH; echo $@\n")  # fmt: skip
+    tool.chmod(0o755)
+    monkeypatch.setattr(sanitize, "COMMAND", [str(tool)])
+    logs = [tmp_path / "ours", tmp_path / "copy"]
+    sanitize.run("racecheck", "backward", "anything", log=logs[0])
+    row = sanitize.run("racecheck", "unordered", "no_wait_for_sums", log=logs[1])
+    assert row["selection"] == "no_wait_for_sums" and row["kernels"] == "unordered"
+    (waits, path, _), (none, other, command) = (log.read_text().splitlines() for log in logs)
+    assert (waits, none) == ("1", "0")
+    assert path.split(os.pathsep)[0] == str(ROOT) != other.split(os.pathsep)[0]
+    assert command.endswith(f"-p all_arrive tests/kernels/test_device_backward.py "
+                            f"-k {sanitize.unordered.SELECTION}")  # fmt: skip
 
 
 def test_a_run_that_takes_too_long_is_stopped(sanitize, monkeypatch, tmp_path):
@@ -152,7 +192,7 @@ def test_the_readme_counts_the_tests():
     rows = json.loads(RECORD.read_text())["rows"]
     text = (ROOT / "README.md").read_text()
     for tool in ("memcheck", "racecheck", "synccheck"):
-        tests = [row["tests"] for row in rows if row["tool"] == tool and row["kernels"] != "limits"]
+        tests = [row["tests"] for row in rows if row["tool"] == tool and row["kernels"] in PASSES]
         assert re.search(rf"{tool} in {sum(tests)}\b", text), tool
 
 
