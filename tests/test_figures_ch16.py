@@ -15,12 +15,13 @@ from gdn_ref import backward  # noqa: E402
 from gdn_ref.figures import (  # noqa: E402
     ch15_measure,
     ch16,
+    ch16_curves,
     ch16_lines,
     ch16_model,
     equation_lines,
 )
 from gdn_ref.figures import ch16_stages as stages  # noqa: E402
-from gdn_ref.figures.ch14_model import shape  # noqa: E402
+from gdn_ref.figures.ch14_model import record, shape  # noqa: E402
 from gdn_ref.figures.ch15_source import lines_of  # noqa: E402
 from gdn_ref.figures.ch15_widget import equation_lines_widget  # noqa: E402
 from gdn_ref.proofs.data import hard_inputs, relative_error  # noqa: E402
@@ -303,6 +304,41 @@ class TestRecords:
                 times |= {f"{found[what]:.0f}" for what in ("device_us", "eager_us")}
         typed = set(re.findall(r"\d+(?:\.\d+)?", prose().replace(",", "")))
         assert not {time for time in times if float(time) > 100} & typed
+
+
+class TestTrainingCurves:
+    def test_the_figure_shows_each_run_and_each_change(self):
+        left, right = ch16_curves.training_curves().axes
+        assert len(left.lines) == 9 and len(right.lines) == 3
+        assert [line.get_label() for line in right.lines] == ["seed", "bfloat16", "backend"]
+
+    def test_differences_are_those_of_the_record(self):
+        found = {what: max(steps) for what, steps in ch16_curves.apart().items()}
+        assert found == pytest.approx(record("training_curves_h100")["most_apart"])
+
+    def test_every_run_was_where_it_says(self):
+        rows = record("training_curves_h100")["rows"]
+        assert {(row["on"], row["seed"]) for row in rows} == {
+            (on, seed) for on in ("CPU", "GPU", "GPU, bfloat16") for seed in range(3)
+        }
+        assert all(row["device"] == ("cpu" if row["on"] == "CPU" else "cuda") for row in rows)
+        assert {row["curve"][-1]["step"] for row in rows} == {300}
+
+    def test_what_the_chapter_says(self):
+        apart = ch16_curves.apart()
+        assert "by a thirtieth of what a seed does" in prose()
+        assert 25 < max(apart["seed"]) / max(apart["bfloat16"]) < 35
+        assert max(apart["backend"]) < 5 * np.spacing(np.float32(2.2))
+        assert apart["backend"][0] == 0
+        _, losses = ch16_curves.curves()
+        moved = [(losses["GPU, bfloat16", n] - losses["GPU", n])[-1] for n in range(3)]
+        assert min(moved) < 0 < max(moved)
+        for row in record("training_curves_h100")["rows"]:
+            first, last = (row["curve"][n]["seconds"] for n in (0, -1))
+            if row["on"] == "CPU":
+                assert 25 < last < 35
+            else:
+                assert first > last - first
 
 
 def test_float16_is_better_until_gradients_are_small():

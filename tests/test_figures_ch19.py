@@ -7,6 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from gdn_ref.figures import ch19, ch19_parts
+from gdn_ref.figures.ch14_model import record
 from gdn_ref.figures.ch20_models import MODELS, NEXT
 from gdn_ref.proofs import ch19_gate, ch19_sizes, ch20_model
 from gdn_ref.proofs.ch19_convolution import successors
@@ -92,3 +93,11 @@ def test_every_menu_of_the_widget_changes_its_picture():
         before = picture.value
         menu.value = menu.options[-1][1] if menu.description == "box" else menu.options[-1]
         assert picture.value != before, menu.description
+
+
+def test_what_the_chapter_says_of_flas_layer():
+    rows = [row for row in record("layer_h100")["rows"] if row["layer"] == "Qwen3-Next"]
+    assert [row["negative"] for row in rows] == [False, True]
+    for row in rows:
+        assert 1e-3 < row["rest"] < 1.5e-3  # little more than a part in a thousand
+        assert row["exact"] > 5e-3 and row["exact"] == pytest.approx(row["apart"], rel=0.03)
