@@ -1,4 +1,4 @@
-"""Our Hopper kernels, each with one wait taken out: racecheck has to name them.
+"""Our Hopper kernels, each with one order taken away: racecheck has to name them.
 
 Silence about right kernels says something only of a tool that is not silent about wrong ones.
 """
@@ -14,7 +14,7 @@ EDITS = {  # name: pass, file, what stands there, what stands there then
     # scores are multiplied before their tiles are there
     "no_wait_for_tiles": ("forward", "chunk_scan_hopper.py", FULL + "        if left < C:",
                           "        if left < C:"),
-    # a chunk's place is given back before it is read
+    # a chunk's place is given back before it is read, not only after
     "free_too_early": ("backward", "hopper.py", "    read, _ = read_state(S, s, k_tiles",
                        FREE + "    read, _ = read_state(S, s, k_tiles"),
     # sums of rows are read before they are written, or written before they are read
