@@ -308,9 +308,9 @@ class TestRecords:
 
 class TestTrainingCurves:
     def test_the_figure_shows_each_run_and_each_change(self):
-        left, right = ch16_curves.training_curves().axes
-        assert len(left.lines) == 9 and len(right.lines) == 3
-        assert [line.get_label() for line in right.lines] == ["seed", "bfloat16", "backend"]
+        above, below = ch16_curves.training_curves().axes
+        assert len(above.lines) == 9 and len(below.lines) == 3
+        assert [line.get_label() for line in below.lines] == ["seed", "bfloat16", "backend"]
 
     def test_differences_are_those_of_the_record(self):
         found = {what: max(steps) for what, steps in ch16_curves.apart().items()}

@@ -51,19 +51,20 @@ def ends():
 
 @styled
 def training_curves():
-    """Losses on the left, their differences on the right."""
-    fig, (left, right) = figure(6.8, 3.1, ncols=2)
+    """Losses above, their differences below."""
+    fig, (above, below) = figure(5.2, 5.0, nrows=2, sharex=True)
     steps, losses = curves()
-    marks = {"CPU": ("quiet", "-", 2.5), "GPU": ("key", "o", 4), "GPU, bfloat16": ("value", "x", 5)}
+    marks = {"CPU": ("quiet", "-", 0), "GPU": ("key", "o", 7), "GPU, bfloat16": ("value", "x", 4)}
     for (on, seed), bits in losses.items():
         role, mark, size = marks[on]
-        left.plot(steps, bits, mark, color=COLOUR[role], lw=size, ms=size, label=on * (seed == 0))
-    left.set(xlabel="step", ylabel="validation loss, bits a byte")
-    left.legend()
+        above.plot(steps, bits, mark, color=COLOUR[role], ms=size, mfc="none",
+                   label=on * (seed == 0))  # fmt: skip
+    above.set(ylabel="validation loss, bits a byte")
+    above.legend()
     for what, (role, mark) in LOOKS.items():
         found = apart()[what]
         shown = np.where(found > 0, found, np.nan)
-        right.semilogy(steps, shown, mark, ms=4, color=COLOUR[role], label=what)
-    right.set(xlabel="step", ylabel="most apart, bits a byte", ylim=(1e-7, 20))
-    right.legend(loc="upper right", ncols=3, fontsize=8.5, columnspacing=1, handlelength=1.5)
+        below.semilogy(steps, shown, mark, ms=4, color=COLOUR[role], label=what)
+    below.set(xlabel="step", ylabel="most apart, bits a byte", ylim=(1e-7, 20))
+    below.legend(loc="upper right", ncols=3, fontsize=8.5, columnspacing=1, handlelength=1.5)
     return fig
