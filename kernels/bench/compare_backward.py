@@ -149,9 +149,7 @@ def show(row):
         )
         bits = "same bits" if found["repeats"] else "other bits"
         worst = " ".join(f"{x} {error:.1e}" for x, error in row["errors"][name].items())
-        print(
-            f"  {name:10} {' '.join(times)}, {found['memory_bytes'] / 1e6:.0f} MB, {bits}, {worst}"
-        )
+        print(f"  {name:10} {times}, {found['memory_bytes'] / 1e6:.0f} MB, {bits}, {worst}")
 
 
 if __name__ == "__main__":
