@@ -302,4 +302,4 @@ def test_what_the_text_says_of_racecheck():
     assert f"Of {words[len(wrong)]} of our kernels" in prose() and all(
         row in named for row in wrong
     )
-    assert f"the tests let {words[len(passed)]} pass on the GPU" in prose()
+    assert f"given on the GPU lets {words[len(passed)]} pass" in prose()

@@ -324,6 +324,15 @@ class TestTrainingCurves:
         assert all(row["device"] == ("cpu" if row["on"] == "CPU" else "cuda") for row in rows)
         assert {row["curve"][-1]["step"] for row in rows} == {300}
 
+    def test_what_the_readme_says(self):
+        found = record("training_curves_h100")["most_apart"]
+        row = re.search(r"\| training \|.*", (CHAPTER.parents[1] / "README.md").read_text())[0]
+        said = re.search(
+            r"at most (\S+) bits a byte apart, .* bfloat16 (\S+), another seed (\S+) ", row
+        )
+        for text, what in zip(said.groups(), ("backend", "bfloat16", "seed"), strict=True):
+            assert float(text) == pytest.approx(found[what], rel=0.06)
+
     def test_what_the_chapter_says(self):
         apart = ch16_curves.apart()
         assert "by a thirtieth of what a seed does" in prose()

@@ -147,8 +147,8 @@ def test_fla_weights_fit_by_name_and_shape(fla, conv_bias):
 def is_theirs_but_for_the_rule(found):
     """What `compare_layer` measures in bfloat16: with fla's rule inside, our layer is fla's.
 
-    With any other it is not within 5e-3: one that is exact differs more from fla's than that, and
-    no less than ours, which is nearer to float64.
+    An exact rule inside is further from fla's than 5e-3, and about as far as ours, which is nearer
+    to float64 than fla's.
     """
     assert found["rest"] < 2e-3
     assert found["apart"] < 1.05 * found["exact"] < 8e-3

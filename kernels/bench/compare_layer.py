@@ -8,7 +8,7 @@ distances of the layers' outputs:
 apart    ours from fla's
 rest     from fla's, ours with fla's rule: what projections, convolution and norm add
 exact    from fla's, ours with the rule in float64, which is rounded to bfloat16 once, at its end:
-         fla's own rounding. Nearer to fla's comes only a kernel that rounds where fla's does
+         fla's own rounding. Much nearer to fla's comes only a kernel that rounds where fla's does
 ours, fla  each from our layer in float64
 """
 
