@@ -13,7 +13,7 @@ import pytest
 import sympy
 
 from gdn_ref.proofs import __main__ as command
-from gdn_ref.proofs import registry
+from gdn_ref.proofs import registry, report
 
 ROOT = Path(__file__).parents[1]
 MUTANTS_AT_LEAST = 49  # as many plausible mistakes were known before the checks were written
@@ -36,7 +36,12 @@ def register(function, method="algebra", mutants=None):
 
 
 def complaints(*results, errata=()):
-    return command.failures({"checks": list(results), "errata": list(errata)})
+    return command.failures({"printed": [], "checks": list(results), "errata": list(errata)})
+
+
+def told(*results):
+    """The command's verdict on these results: its exit code."""
+    return command.exit_code(complaints(*results))
 
 
 def square(change=0):
@@ -87,8 +92,8 @@ def test_a_float64_residual_has_a_budget(empty, size):
 @pytest.mark.parametrize("method", ["algebra", "polynomial", "modular"])
 @pytest.mark.parametrize("residual", [0.0, np.float64(0), np.zeros(3), [0, 0.0]])
 def test_an_exact_method_takes_no_float(empty, method, residual):
-    with pytest.raises(TypeError, match="exact residual"):
-        register(lambda change=0: residual, method)
+    crashed = register(lambda change=0: residual, method)["crashed"]
+    assert crashed.startswith("TypeError: ") and "must return an exact residual" in crashed
 
 
 @pytest.mark.parametrize(
@@ -193,10 +198,98 @@ def test_a_wrong_argument_of_the_command_is_named(arguments, message, capsys, mo
 
 
 def test_a_label_that_fails_fails_the_command(empty):
-    registry.verifies("eq-test", method="algebra", covers="all", mutants={"a": {"x": 1}})(
-        lambda x=2: x
-    )
-    assert command.main(["eq-test"]) == 1
+    register(lambda change=2: change)
+    assert command.main(["eq-test"]) == command.FAILED
+
+
+def raises(error):
+    """A check that cannot be run."""
+
+    def check(change=0):
+        raise error
+
+    return check
+
+
+@pytest.mark.parametrize("error", [ValueError("shapes"), KeyError("x"), ZeroDivisionError("by 0")])
+def test_a_check_that_raises_has_crashed(empty, error, capsys):
+    """It is neither false nor a wrong argument of the command: nothing is known of its equation."""
+    result = register(raises(error))
+    assert not result["passed"] and not registry.prove("eq-test")
+    (line,) = complaints(result)
+    assert line.startswith("CRASHED eq-test: ") and type(error).__name__ in line
+    assert result["name"] in line and "as it stands" in line
+    assert command.main(["eq-test"]) == told(result) == command.CRASHED
+    printed = capsys.readouterr()
+    assert "eq-test CRASHED in test_proofs.check" in printed.out and "usage" not in printed.err
+
+
+def test_a_mutant_that_raises_is_not_rejected(empty):
+    result = register(lambda change=0: 1 // change if change else 0, mutants={"c": {"change": "x"}})
+    assert not result["passed"] and "TypeError" in result["crashed"] and "'c'" in result["crashed"]
+    assert told(result) == command.CRASHED
+
+
+def test_a_crash_outranks_a_failure(empty):
+    crashed, false = register(raises(ValueError())), register(lambda change=2: change)
+    assert (told(false), told(false, crashed)) == (command.FAILED, command.CRASHED)
+
+
+def test_an_erratum_can_crash_too(empty):
+    about = dict.fromkeys(("source", "printed", "corrected", "consequence"), "text")
+    registry.erratum("slip", label="eq-test", method="algebra", **about)(lambda: 0)
+    result = registry.run_erratum(registry.ERRATA[0])
+    (line,) = complaints(errata=[result])
+    assert line.startswith("CRASHED erratum slip: TypeError")
+
+
+def test_a_part_is_named(empty, capsys):
+    """Whoever reads the verdict learns that it is about a part of the equation."""
+    part = "the first of its two lines"
+    registry.verifies("eq-test", method="algebra", covers="x", mutants={"m": {"change": 1}})(square)
+    assert registry.run(registry.CHECKS[0])["part"] == ""
+    registry.CHECKS.clear()
+    registry.verifies(
+        "eq-test", method="algebra", covers="x", mutants={"m": {"change": 1}}, part=part
+    )(square)
+    result = registry.run(registry.CHECKS[0])
+    assert result["part"] == part and part in repr(registry.prove("eq-test"))
+    assert f"x [{part}]" in command.table({"checks": [result]})
+    registry.proved("eq-test")
+    assert part in capsys.readouterr().out
+
+
+def test_a_mutant_counts_once_for_each_equation(empty):
+    """However many checks try it; and it is rejected only if all of them reject it."""
+    tried = (("eq-one", 1), ("eq-one", 2), ("eq-one", 0), ("eq-one", 1), ("eq-two", 1))
+    for label, change in tried:
+        registry.verifies(label, method="algebra", covers="x", mutants={"m": {"change": change}})(
+            square
+        )
+    results = [registry.run(check) for check in registry.CHECKS]
+    assert report.distinct(results[:2]) == {("eq-one", "m"): True}
+    assert report.distinct(results) == {("eq-one", "m"): False, ("eq-two", "m"): True}
+
+
+@pytest.mark.parametrize("change, refused", [(1, True), (0, False)])
+def test_wrong_inputs_are_no_mutants(empty, change, refused):
+    registry.verifies(
+        "eq-test", method="algebra", covers="x", mutants={"m": {"change": 1}},
+        inputs={"too long": {"change": change}},
+    )(square)  # fmt: skip
+    result = registry.run(registry.CHECKS[0])
+    assert report.distinct([result]) == {("eq-test", "m"): True}
+    assert [x["rejected"] for x in result["inputs"]] == [refused]
+    assert bool(registry.prove("eq-test")) is refused is not bool(complaints(result))
+    assert ("refuses  inputs: too long" in repr(registry.prove("eq-test"))) is refused
+
+
+def test_only_the_callers_mistakes_are_usage_errors(empty, capsys):
+    with pytest.raises(registry.NothingToProve):
+        registry.prove("eq-nothing")
+    with pytest.raises(SystemExit, match="2"):
+        command.main(["eq-nothing"])
+    assert "usage" in capsys.readouterr().err
 
 
 def test_one_method_can_be_chosen():
@@ -250,9 +343,14 @@ import sys
 from gdn_ref.proofs import __main__, registry
 
 registry.load = lambda text="": None
+__main__.printed_labels = list  # the chapters' equations have tests of their own
+__main__.printed.load = dict
 mutants = {{"wrong": {{"size": {mutant}}}}}
 registry.verifies("eq-test", method="algebra", covers="x", mutants=mutants)(
-    lambda size={residual}: size
+    lambda size={residual}: {inside}
+)
+registry.verifies("eq-other", method="algebra", covers="y", mutants=mutants)(
+    lambda size=0: size
 )
 if __name__ == "__main__":
     sys.exit(__main__.main([]))
@@ -260,25 +358,49 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    "residual, mutant, code", [(0, 1, 0), (1, 1, 1), (0, 0, 1)], ids=["true", "false", "survivor"]
+    "residual, mutant, code, word",
+    [
+        (0, 1, 0, ""),
+        (1, 1, 1, "FAILED"),
+        (0, 0, 1, "FAILED"),
+        ("1 // (size or 0)", 1, 3, "CRASHED"),
+    ],
+    ids=["true", "false", "survivor", "crash"],
 )
-def test_the_exit_code_tells(tmp_path, residual, mutant, code):
-    """The command itself, in a process of its own, with a single check."""
+def test_the_exit_code_tells(tmp_path, residual, mutant, code, word):
+    """The command itself, in a process of its own; a crash does not keep it from the rest."""
     script = tmp_path / "one_check.py"
-    script.write_text(ONE_CHECK.format(residual=residual, mutant=mutant))
+    inside = residual if isinstance(residual, str) else "size"
+    residual = "None" if isinstance(residual, str) else residual
+    script.write_text(ONE_CHECK.format(residual=residual, inside=inside, mutant=mutant))
     done = run_python(script)
     assert done.returncode == code, done.stderr
-    assert ("FAILED eq-test" in done.stderr) is bool(code)
+    assert f"{word} eq-test" in done.stderr if word else "eq-test" not in done.stderr
+    assert "2 equations checked by 2 checks" in done.stdout
 
 
 def test_every_equation_is_proved(tmp_path):
-    """`make proofs`: everything holds, and takes less than a minute on two cores."""
+    """`make proofs`: everything holds, as it is printed and for every size, in few minutes."""
     out = tmp_path / "proofs.json"
     done = run_python("-m", "gdn_ref.proofs", "--json", out)
     assert done.returncode == 0, done.stdout + done.stderr
     results = json.loads(out.read_text())
-    mutants = list(chain.from_iterable(check["mutants"] for check in results["checks"]))
-    assert len(mutants) >= MUTANTS_AT_LEAST
-    assert all(mutant["rejected"] for mutant in mutants)
-    assert sum(check["seconds"] for check in results["checks"]) < 2 * 60
+    mutants = report.distinct(results["checks"])
+    assert len(mutants) >= MUTANTS_AT_LEAST and all(mutants.values())
+    assert f"{len(mutants)} of {len(mutants)} mutants rejected" in done.stdout
+    assert all(x["rejected"] for check in results["checks"] for x in check["inputs"])
+    assert {"part", "crashed", "inputs"} <= results["checks"][0].keys()
+    assert sum(check["seconds"] for check in results["checks"]) < 3 * 60  # of a core
     assert results["errata"]
+
+    printed = results["printed"]
+    by = Counter(page.get("arithmetic", page["kind"]) for page in printed)
+    assert sum(by.values()) == len(printed) and by["read"] <= 0.15 * len(printed)
+    assert sum(page["seconds"] for page in printed) < 2 * 90
+    assert not any(page["mutants"]["survived"] for page in printed if page["kind"] != "read")
+    row = (
+        f"for {len(printed) - by['read']} of {len(printed)} labels: {by['modular']} in float64 and "
+        f"exactly modulo a prime, {by['counted']} in whole numbers, {by['float64']} in float64, "
+        f"{by['rational']} in fractions; {by['read']} are read"
+    )
+    assert row in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -1,6 +1,8 @@
 """Run every check, print a table, write JSON, and fail if a check fails or a mutant survives.
 
-With labels, run the checks of these equations alone and say what each rejects.
+With labels, run the checks of these equations alone and say what each rejects. The exit code is 0
+if everything holds, 1 if an equation fails, 2 for a wrong argument, 3 if a check crashed: then
+nothing is known of its equation.
 """
 
 import argparse
@@ -8,12 +10,16 @@ import datetime
 import json
 import platform
 import sys
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
-from . import registry
+from . import printed, registry, report
+from .printed.source import CHAPTERS
 from .sources import digests
+
+FAILED, CRASHED = 1, 3  # exit codes; argparse takes 2
 
 
 def _run_check(key):
@@ -26,15 +32,22 @@ def _run_erratum(key):
     return registry.run_erratum(next(entry for entry in registry.ERRATA if entry.key == key))
 
 
+def _run_printed(label):
+    printed.load()
+    return printed.run(label)
+
+
 def run_all(jobs=2):
-    """Run every check and erratum of the registry in `jobs` processes."""
+    """Evaluate every printed equation, and run every check and erratum, in `jobs` processes."""
     from tqdm import tqdm
 
     registry.load()
+    printed.load()
     with ProcessPoolExecutor(jobs) as pool:
+        pages = [pool.submit(_run_printed, label) for label in printed_labels()]
         work = [pool.submit(_run_check, check.key) for check in registry.CHECKS]
         errata = [pool.submit(_run_erratum, entry.key) for entry in registry.ERRATA]
-        for future in tqdm(work + errata, desc="proofs", unit="check", file=sys.stderr):
+        for future in tqdm(pages + work + errata, desc="proofs", unit="check", file=sys.stderr):
             future.result()
     return {
         "date": datetime.date.today().isoformat(),
@@ -44,26 +57,41 @@ def run_all(jobs=2):
         },
         "sources_sha256": digests(),
         "methods": registry.METHODS,
+        "arithmetic": report.ARITHMETIC,
+        "printed": [future.result() for future in pages],
         "checks": [future.result() for future in work],
         "definitions": registry.DEFINITIONS,
         "errata": [future.result() for future in errata],
     }
 
 
+def printed_labels():
+    """Every label that a chapter prints or a world is made for; none without the chapters."""
+    known = {*printed.PRINTED, *printed.READ}
+    return (
+        [*printed.displays(), *sorted(known - {*printed.displays()})] if CHAPTERS.is_dir() else []
+    )
+
+
 def failures(results):
-    """One line for each check that fails, each mutant that survives, each erratum that does not
-    tell the printed form from the corrected one."""
-    lines = []
-    for check in results["checks"]:
-        if not check["passed"]:
-            lines.append(f"{check['label']}: residual {check['residual']} ({check['name']})")
-        lines += [
-            f"{check['label']}: the mutant {m['name']!r} survived ({check['name']})"
-            for m in check["mutants"]
-            if not m["rejected"]
-        ]
-    lines += [f"erratum {e['key']} ({e['name']})" for e in results["errata"] if not e["passed"]]
+    """One line for each printed equation that does not hold, each check that crashes or fails,
+    each altered form or mutant that survives, each erratum that does not tell the printed form
+    from the corrected one."""
+    lines = [line for page in results["printed"] for line in report.printed_complaints(page)]
+    lines += [line for check in results["checks"] for line in report.complaints(check)]
+    for e in results["errata"]:
+        if e["crashed"]:
+            lines.append(f"CRASHED erratum {e['key']}: {e['crashed']} ({e['name']})")
+        elif not e["passed"]:
+            lines.append(f"FAILED erratum {e['key']} ({e['name']})")
     return lines
+
+
+def exit_code(lines):
+    """What the command returns for the complaints of a run."""
+    if any(line.startswith("CRASHED") for line in lines):
+        return CRASHED
+    return FAILED if lines else 0
 
 
 def table(results):
@@ -71,14 +99,14 @@ def table(results):
         (
             check["label"],
             check["method"],
-            check["covers"],
+            f"{check['covers']} [{check['part']}]" if check["part"] else check["covers"],
             f"{check['seconds']:.2f} s",
             f"{sum(m['rejected'] for m in check['mutants'])}/{len(check['mutants'])}",
-            "ok" if check["passed"] else "FAILS",
+            "CRASHED" if check["crashed"] else "ok" if check["passed"] else "FAILS",
         )
         for check in sorted(results["checks"], key=lambda c: c["label"])
     ]
-    head = ("equation", "method", "covers", "time", "mutants rejected", "")
+    head = ("equation", "method", "covers [part]", "time", "mutants rejected", "")
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -86,14 +114,33 @@ def table(results):
     )
 
 
+def printed_totals(pages):
+    """How many equations hold as they are printed, by which means, and what was rejected."""
+    if not pages:
+        return "no chapters here: no printed equation was evaluated"
+    good = [page for page in pages if not report.printed_complaints(page)]
+    evaluated = [page for page in good if page["kind"] == "evaluated"]
+    by = Counter(page["arithmetic"] for page in evaluated)
+    kinds = ", ".join(f"{by[name]} in {words}" for name, words in report.ARITHMETIC.items())
+    found = [page["mutants"] for page in evaluated]
+    number, refused = (sum(m[key] for m in found) for key in ("by_number", "refused"))
+    equal = sum(len(m["equal"]) for m in found)
+    return (
+        f"{len(evaluated)} of {len(pages)} equations hold as they are printed ({kinds}), "
+        f"{len(good) - len(evaluated)} were read beside a check; of {number + refused + equal} "
+        f"altered forms {number} rejected by number, {refused} without a value, {equal} equal, "
+        f"{sum(len(m['survived']) for m in found)} left; {sum(p['seconds'] for p in pages):.1f} s"
+    )
+
+
 def prove_each(labels, parser):
-    """Print the report of each of these equations; 0 if all hold."""
+    """Print the report of each of these equations; the exit code."""
     try:
         reports = [registry.prove(label) for label in labels]
-    except ValueError as error:
+    except registry.NothingToProve as error:
         parser.error(str(error))
     print(*reports, sep="\n\n")
-    return 0 if all(reports) else 1
+    return exit_code([line for r in reports for line in r.complaints()])
 
 
 def main(argv=None):
@@ -118,11 +165,14 @@ def main(argv=None):
     except ModuleNotFoundError as error:
         parser.error(f"{error}; the checks need the package's extra `book`")
     print(table(results))
-    mutants = [m for check in results["checks"] for m in check["mutants"]]
+    print(f"\n{printed_totals(results['printed'])}")
+    mutants = report.distinct(results["checks"])
+    inputs = [x for check in results["checks"] for x in check["inputs"]]
     print(
-        f"\n{len({c['label'] for c in results['checks']})} equations checked by "
+        f"{len({c['label'] for c in results['checks']})} equations checked by "
         f"{len(results['checks'])} checks, {len(results['definitions'])} definitions, "
-        f"{sum(m['rejected'] for m in mutants)} of {len(mutants)} mutants rejected, "
+        f"{sum(mutants.values())} of {len(mutants)} mutants rejected (each once an equation), "
+        f"{sum(x['rejected'] for x in inputs)} of {len(inputs)} wrong inputs refused, "
         f"{sum(e['passed'] for e in results['errata'])} of {len(results['errata'])} errata "
         "confirmed, "
         f"{sum(c['seconds'] for c in results['checks']):.1f} s of checks"
@@ -130,9 +180,8 @@ def main(argv=None):
     if args.json:
         args.json.write_text(json.dumps(results, indent=1))
     wrong = failures(results)
-    for line in wrong:
-        print("FAILED", line, file=sys.stderr)
-    return 1 if wrong else 0
+    print(*wrong, sep="\n", end="\n" if wrong else "", file=sys.stderr)
+    return exit_code(wrong)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ import sympy as sp
 from .. import linear_attention
 from .data import hard_inputs, relative_error
 from .registry import definition, verifies
-from .symbols import entries
-from .token_forms import ones_below
+from .symbols import entries, no_tokens, stacked
+from .token_forms import modular_tokens, ones_below
 
 definition(
     "eq-softmax-attention",
@@ -27,10 +27,6 @@ definition(
     "eq-linear-attention-recurrence",
     "The memory of linear attention, token by token: write one outer product, then read.",
 )
-definition(
-    "eq-normalised-linear-attention",
-    "Linear attention divided by the sum of its weights, which needs a second state, z.",
-)
 
 t, d_k, d_v = sp.symbols("t d_k d_v", positive=True, integer=True)
 
@@ -40,10 +36,11 @@ t, d_k, d_v = sp.symbols("t d_k d_v", positive=True, integer=True)
     method="polynomial",
     covers="any base for e, up to 5 tokens",
     mutants={
-        "a key twice": {"keys": lambda m: [0, *range(m - 1)]},
         "without exponential": {"score": lambda x, i, j: sp.Integer(i * j)},
         "factors summed": {"factor": lambda x, i, j: x**j + x**i},
+        "factors of the other sign": {"factor": lambda x, i, j: x**i - x**j},
     },
+    inputs={"a key twice": {"keys": lambda m: [0, *range(m - 1)]}},
 )
 def no_finite_feature_map(
     keys=range, score=lambda x, i, j: x ** (i * j), factor=lambda x, i, j: x**j - x**i
@@ -98,19 +95,23 @@ NOTHING, UNSEEN = sp.ZeroMatrix(d_v, d_k), sp.ZeroMatrix(1, d_v)
     },
 )
 def state_is_a_sum(start=before, past=V.T * K, written=v * k.T):
-    """If the state before token t is `S_0 + V^T K` over the first t - 1 tokens, then the state
-    after it is the same sum with one term more."""
+    """Base, no token: S_0. Step: if the state before token t is `S_0 + V^T K` over the first t - 1
+    tokens, then the state after it is that sum with one row more in V and in K.
+    """
+    base = no_tokens((start + past).subs(t, t + 1), t) - before
     recurrence = (before + V.T * K) + v * k.T
-    return sp.expand(recurrence - (start + past + written))
+    grown = before + stacked(lambda V, K: V.T * K, (V, v.T), (K, k.T))
+    return [base, recurrence - grown, grown - (start + past + written)]
 
 
 @verifies(
     "eq-linear-attention-parallel",
     method="algebra",
     covers="every row t, d_k, d_v",
+    part="the first line, the outputs",
     mutants={
-        "strict mask: own token unseen": {"own": UNSEEN},
-        "no mask: next token seen": {"future": q.T * u * w.T},
+        "strict mask": {"own": UNSEEN},
+        "mask one token late": {"future": q.T * u * w.T},
         "initial state forgotten": {"start": UNSEEN},
         "key in place of the query": {"start": k.T * before.T},
     },
@@ -148,8 +149,8 @@ def parallel_equals_recurrent(mask=lambda: ones_below(4, 0), start=1):
     method="float64",
     covers="package code, T = 50, 6 heads",
     mutants={
-        "starts from an empty state": {"start": 0.0},
-        "own token unseen": {"late": 1},
+        "initial state forgotten": {"start": 0.0},
+        "values one token late": {"late": 1},
     },
 )
 def forms_in_code(start=1.0, late=0):
@@ -168,36 +169,64 @@ def forms_in_code(start=1.0, late=0):
     "eq-exact-recall",
     method="polynomial",
     covers="any 3 orthonormal keys, d_v = 2",
-    mutants={
+    mutants={"the next value": {"answers": lambda V: V[[1, 2, 0], :]}},
+    inputs={
         "keys that are not orthogonal": {"bend": sp.Matrix([[1, 1, 0], [0, 1, 0], [0, 0, 1]])},
         "keys of length two": {"bend": 2 * sp.eye(3)},
-        "a key stored twice": {"again": 1},
     },
 )
-def exact_recall(bend=None, again=0):
+def exact_recall(answers=lambda V: V, bend=None):
     """`S k_j = v_j`, for keys that run over the rotations of space, `(I - X)(I + X)^-1`."""
     x, y, z = sp.symbols("x y z")
     X = sp.Matrix([[0, x, y], [-x, 0, z], [-y, -z, 0]])
     keys = (bend or sp.eye(3)) * (sp.eye(3) - X) * (sp.eye(3) + X).inv()
     values = sp.Matrix(3, 2, sp.symbols("v:6"))
-    S = values.T * keys + again * values[1, :].T * keys[0, :]
-    return (S * keys.T - values.T).applyfunc(sp.cancel)
+    S = values.T * keys
+    return (S * keys.T - answers(values).T).applyfunc(sp.cancel)
 
 
 @verifies(
     "eq-exact-recall",
     method="float64",
     covers="package code, 48 keys, d_k = 64",
-    mutants={
+    mutants={"the next value": {"shift": 1}},
+    inputs={
         "cosine .1 between neighbours": {"cosine": 0.1},
         "keys of norm 1.01": {"norm": 1.01},
     },
 )
-def exact_recall_in_code(cosine=0.0, norm=1.0):
+def exact_recall_in_code(shift=0, cosine=0.0, norm=1.0):
     """Read every key back after all of them were written."""
     rng = np.random.default_rng(0)
     K = norm * np.linalg.qr(rng.normal(size=(64, 64)))[0][:48]
     K[1:] = np.sqrt(1 - cosine**2) * K[1:] + cosine * K[:-1]
     V = rng.normal(size=(48, 24))
     _, S = linear_attention.recurrent(K, K, V)
-    return relative_error(K @ S.T, V)
+    return relative_error(K @ S.T, np.roll(V, -shift, axis=0))
+
+
+@verifies(
+    "eq-normalised-linear-attention",
+    method="modular",
+    covers="every read of 12 tokens, d_k = 8, d_v = 6, times its denominator",
+    mutants={
+        "not divided": {"divisor": lambda z, q: (z @ q) * 0 + 1},
+        "divided by the number of tokens": {"divisor": lambda z, q: (z * 0 + 1) @ (q * 0 + 1)},
+        "z without the token itself": {"late": 1},
+        "only the newest key in z": {"kept": 0},
+    },
+)
+def divided_by_the_weights(divisor=lambda z, q: z @ q, late=0, kept=1):
+    """S_t q_t and z_t^T q_t from their recurrences, against sums over the cached tokens: the one is
+    the numerator of the weighted mean, the other its denominator."""
+    x = modular_tokens(C=12, d_k=8, d_v=6, number_of_chunks=1)
+    S, z, residuals = x.S * 0, x.K[0] * 0, []
+    for t in range(len(x.K)):
+        before = z
+        S, z = S + x.V[t][:, None] * x.K[t][None, :], z * kept + x.K[t]
+        weights = x.K[: t + 1] @ x.Q[t]
+        total = weights @ np.ones(t + 1, dtype=np.int64)
+        # S q / d is the mean if S q times the sum of the weights is d times the weighted values
+        d = divisor(before if late else z, x.Q[t])
+        residuals.append((S @ x.Q[t]) * total - (weights @ x.V[: t + 1]) * d)
+    return residuals

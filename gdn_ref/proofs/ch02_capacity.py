@@ -6,7 +6,7 @@ import numpy as np
 import sympy as sp
 
 from .. import linear_attention
-from .ch02_crosstalk import left_over
+from .ch02_crosstalk import HALF, left_over
 from .data import hard_inputs, relative_error, unit
 from .registry import verifies
 from .symbols import letters
@@ -16,11 +16,12 @@ from .symbols import letters
     "eq-recall-rank",
     method="polynomial",
     covers="4 pairs, d_k = 2, d_v = 2, every key and every state",
-    mutants={
+    mutants={"rank below d_k": {"order": 2}},
+    inputs={
         "one value changed": {"change": sp.Symbol("w")},
         "a third column of keys": {"width": 3},
-        "minors one row smaller": {"order": 2},
     },
+    part="if a state answers every key with its value, V adds no rank; and rank K <= d_k",
 )
 def values_add_no_rank(change=0, width=2, order=3):
     """What any state returns lies in the columns of K: all minors of [K V] past d_k vanish."""
@@ -38,11 +39,9 @@ def values_add_no_rank(change=0, width=2, order=3):
     "eq-recall-rank",
     method="polynomial",
     covers="3 pairs, the third key any combination of two, every state",
-    mutants={
-        "coefficients swapped": {"order": (1, 0)},
-        "the third value is free": {"free": 1},
-        "their mean": {"share": sp.Rational(1, 2)},
-    },
+    mutants={"coefficients swapped": {"order": (1, 0)}, "their mean": {"share": HALF}},
+    inputs={"the third value is free": {"free": 1}},
+    part="the value that belongs to a key in the span of the others",
 )
 def last_value_is_forced(order=(0, 1), free=0, share=1):
     """If k_3 = a k_1 + b k_2, the read at k_3 is a S k_1 + b S k_2, whatever the state is."""
@@ -55,7 +54,8 @@ def last_value_is_forced(order=(0, 1), free=0, share=1):
 @verifies(
     "eq-recall-rank",
     method="polynomial",
-    covers="the other way round: 3 pairs, d_k = 2, every key and value",
+    covers="3 pairs, d_k = 2, every key and value",
+    part="the other way round: if V adds no rank, one state answers every key",
     mutants={
         "the first two values swapped": {"order": (1, 0)},
         "their keys not inverted": {"inverse": lambda keys: sp.eye(2)},
@@ -77,7 +77,8 @@ def a_minor_is_an_error(order=(0, 1), inverse=lambda keys: keys.adjugate(), colu
 @verifies(
     "eq-least-squares-memory",
     method="polynomial",
-    covers="more pairs than dimensions: 3 pairs, d_k = 2, every key and value",
+    covers="3 pairs, d_k = 2, every key and value",
+    part="the second line, for more pairs than dimensions",
     mutants={
         "linear attention": {"inverse": lambda gram: sp.eye(2)},
         "sign of the off-diagonal": {"inverse": lambda gram: gram},
@@ -171,8 +172,8 @@ def signed_units(d):
 
 @verifies(
     "eq-retrieval-margin",
-    method="polynomial",
-    covers="2 and 3 pairs, d_k = 2, d_v = 3, all over every +-e_i",
+    method="enumeration",
+    covers="2 and 3 pairs, d_k = 2, d_v = 3; keys, values and candidates over every +-e_i",
     mutants={
         "the candidate's noise left out": {"variance": lambda n, d, m: (1, 1, n - 1, d * m)},
         "the value's noise left out": {"variance": lambda n, d, m: (1, m, n - 1, d * m)},
@@ -207,16 +208,16 @@ def margin_moments(variance=lambda n, d, m: (1, m, 2 * (n - 1), d * m)):
 
 
 @verifies(
-    "eq-retrieval-margin",
+    "eq-margin-parts",
     method="float64",
-    covers="package code: the margin of one read, split into its parts",
+    covers="package code: one read of 19 pairs, unit values, d_k = 12, d_v = 7",
     mutants={
-        "crosstalk on the candidate forgotten": {"candidate": 0},
-        "the value's own crosstalk forgotten": {"own": 0},
+        "the candidate's noise left out": {"candidate": 0},
+        "the value's noise left out": {"own": 0},
     },
 )
 def margin_in_code(own=1, candidate=1):
-    """The package's read against the sum that the proof squares and averages."""
+    """The package's read against the sum that eq-retrieval-margin squares and averages."""
     _, K, V, *_ = hard_inputs(T=20, d_k=12, d_v=7)
     V = unit(V)
     wrong = V[-1]  # a candidate that was not stored
@@ -226,3 +227,25 @@ def margin_in_code(own=1, candidate=1):
     parts = 1 + own * overlaps @ (others @ V[0]) - wrong @ V[0]
     parts -= candidate * overlaps @ (others @ wrong)
     return relative_error(parts, (V[0] - wrong) @ read)
+
+
+pairs, rivals, d_k, d_v = sp.symbols("n N d_k d_v", positive=True)
+MOST = d_k * d_v / (2 * sp.log(rivals))
+SCORE = sp.sqrt(pairs / (d_k * d_v)) * sp.sqrt(2 * sp.log(rivals))  # of the best rival
+
+
+@verifies(
+    "eq-margin-pairs",
+    method="algebra",
+    covers="every d_k, d_v and N",
+    part="it follows from the two rules of thumb for a rival's score; those are estimates",
+    mutants={
+        "ln N once": {"most": 2 * MOST},
+        "the root of it": {"most": sp.sqrt(MOST)},
+        "bits for nats": {"most": MOST * sp.log(2)},
+    },
+)
+def best_rival_reaches_one(most=MOST):
+    """With so many pairs the best of N rivals scores 1; they hold d_k d_v / (2 ln 2) bits."""
+    reached = (SCORE**2).subs(pairs, most) - 1
+    return [sp.simplify(reached), sp.simplify(most * sp.log(rivals, 2) - d_k * d_v / sp.log(4))]

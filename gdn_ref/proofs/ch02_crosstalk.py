@@ -98,6 +98,7 @@ def crosstalk_bound(power=2, pairs=HALF):
     "eq-crosstalk-mean",
     method="algebra",
     covers="uniform unit keys, every d_k",
+    part="the mean of rho^2 for one pair of keys is 1 / d_k",
     mutants={
         "1 / sqrt(d_k)": {"share": 1 / sp.sqrt(d_k)},
         "1 / (d_k - 1)": {"share": 1 / (d_k - 1)},
@@ -116,6 +117,39 @@ def mean_squared_cosine(share=1 / d_k, exponent=(d_k - 3) / 2):
     return sp.gammasimp(moment(2) / moment(0) - share)
 
 
+key, keyT, asked, askedT = sp.symbols("k k^T k_j k_j^T", commutative=False)
+ee, ev, vv = sp.symbols("ee ev vv")  # e^T e, e^T v and v^T v
+
+
+def one_pair_more(weight=1, squared=None, share=1 / d_k, mixed=0, mean=0):
+    """The mean of ||e + w rho v||^2 over one key more, rho = k_j^T k, less e^T e + w^2 v^T v / d_k.
+
+    The key is independent of e. All that matters of it is the mean of k, which is zero, and that
+    of k k^T, which is I / d_k; k_j has length 1.
+    """
+    square = ee + 2 * weight * ev * askedT * key + weight**2 * vv * askedT * key * keyT * asked
+    found = square.subs(key * keyT, 1 / d_k).subs(key, mean * asked).subs(askedT * asked, 1)
+    squared = weight**2 if squared is None else squared
+    return sp.expand(found - (ee + mixed * ev + squared * share * vv))
+
+
+@verifies(
+    "eq-crosstalk-mean",
+    method="algebra",
+    covers="independent keys, every number of pairs, d_k, d_v",
+    part="from one pair to all: the mixed terms have mean zero, the squares add up",
+    mutants={
+        "1 for 1/d_k": {"share": 1},
+        "1 / sqrt(d_k)": {"share": 1 / sp.sqrt(d_k)},
+        "mixed terms kept": {"mixed": 2},
+    },
+    inputs={"keys with a mean": {"mean": HALF}},
+)
+def squares_add_up(share=1 / d_k, mixed=0, mean=0):
+    """Induction over the pairs; base, no other pair: e_j = 0."""
+    return one_pair_more(share=share, mixed=mixed, mean=mean)
+
+
 UNITS = {d: [(axis, sign) for axis in range(d) for sign in (1, -1)] for d in (2, 3)}
 
 
@@ -126,8 +160,8 @@ UNITS = {d: [(axis, sign) for axis in range(d) for sign in (1, -1)] for d in (2,
     mutants={
         "1 for 1/d_k": {"share": lambda d_k: sp.Integer(1)},
         "own value counted": {"counted": lambda j: range(3)},
-        "keys with a common sign": {"signs": (1,)},
     },
+    inputs={"keys with a common sign": {"signs": (1,)}},
 )
 def mean_squared_crosstalk(
     share=lambda d_k: sp.Rational(1, d_k),

@@ -3,12 +3,11 @@
 from itertools import product
 
 import numpy as np
-from sympy import MatrixSymbol
 
 from .. import linear_attention
 from .data import hard_inputs, relative_error
 from .registry import verifies
-from .symbols import K, S, V, k, q, v
+from .symbols import K, S, V, k, no_tokens, q, stacked, v
 from .token_forms import (
     FORM,
     REAL_SIZE,
@@ -23,7 +22,7 @@ from .token_forms import (
 
 @verifies(
     "eq-mask-blocks",
-    method="polynomial",
+    method="enumeration",
     covers="every C and N up to 9",
     mutants={
         "diagonal blocks left full": {"inside": lambda C: np.ones((C, C), dtype=int)},
@@ -50,22 +49,23 @@ def mask_in_blocks(inside=lambda C: ones_below(C, 0), past=lambda N: ones_below(
     method="algebra",
     covers="every r, d_k, d_v",
     mutants={
-        "strict M": {"own": 0 * v.T},
+        "strict mask": {"own": 0 * v.T},
         "only its own token seen": {"earlier": 0 * q.T * K.T},
-        "S not read": {"old": 0 * v.T},
+        "state not read": {"old": 0 * v.T},
         "the write left out": {"write": 0 * v * k.T},
         "S written twice": {"write": v * k.T + S},
     },
 )
 def chunk_step(old=q.T * S.T, earlier=q.T * K.T, own=q.T * k * v.T, write=v * k.T):
-    """Base, r = 0: S. Step: S + V^T K gains v k^T, and then q reads.
+    """Base, r = 0: S. Step: S + V^T K gains v k^T, a row more in V and in K, and then q reads.
 
     Its row of M has ones up to the token itself, so its row of M . Q K^T
     is q^T K^T for the tokens before it, and q^T k for its own.
     """
-    state = (S + V.T * K) + v * k.T
+    before = S + V.T * K
+    after = S + stacked(lambda V, K: V.T * K, (V, v.T), (K, k.T))
     row = old + earlier * V + own
-    return [state - (S + V.T * K + write), (state * q).T - row]
+    return [no_tokens(before) - S, before + write - after, (after * q).T - row]
 
 
 NEITHER = {  # no decay, no correction: linear attention as a case of the general chunk form
@@ -132,38 +132,21 @@ def every_chunk_size_agrees(chunk=linear_attention.chunk):
 
 @verifies(
     "eq-chunk-states",
-    method="algebra",
-    covers="every C, N, d_k, d_v",
-    mutants={
-        "own chunk counted": {"before": V.T * K},
-        "own chunk not handed on": {"own": 0 * V.T * K},
-        "first state left out": {"start": 0 * S},
-    },
-)
-def states_step(own=V.T * K, before=0 * V.T * K, start=S):
-    """Base: the sum over no chunk leaves S. Step: chunk n adds V_n^T K_n to the sum before it."""
-    earlier = MatrixSymbol("Sigma", *S.shape)  # the sum over the chunks before chunk n
-    received = S + earlier
-    handed_on = received + V.T * K
-    return [handed_on - (start + earlier + own), received - (S + earlier + before)]
-
-
-@verifies(
-    "eq-chunk-states",
     method="modular",
     covers="64 chunks of 8 tokens, d_k=32, d_v=24",
     mutants={
         "own chunk counted": {"inclusive": True},
         "one chunk late": {"late": 1},
         "states not read": {"read": 0},
+        "first state left out": {"first": 0},
     },
 )
-def states_first_then_outputs(inclusive=False, late=0, read=1):
+def states_first_then_outputs(inclusive=False, late=0, read=1, first=1):
     """All states by a running sum, then all outputs at once, against one chunk after the other."""
     x = modular_tokens(C=8, d_k=32, d_v=24, number_of_chunks=64)
     cuts = [slice(start, start + 8) for start in range(0, 512, 8)]
     added = [x.V[cut].T @ x.K[cut] for cut in cuts]
-    S, states = x.S, []
+    S, states = x.S * first, []
     for update in added:
         S, before = S + update, S
         states.append(S if inclusive else before)

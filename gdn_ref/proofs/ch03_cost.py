@@ -43,11 +43,11 @@ SIZES = [(12, 2, 3), (12, 3, 1), (24, 4, 2)]
 
 @verifies(
     "eq-flops-recurrent",
-    method="polynomial",
+    method="enumeration",
     covers="counted, 12 and 24 tokens",
     mutants={
         "multiplications only": {"formula": F_RECURRENT / 2},
-        "the read left out": {"formula": 2 * T * m * n},
+        "a correction as well": {"formula": 6 * T * m * n},
         "square heads assumed": {"formula": 4 * T * m**2},
     },
 )
@@ -61,7 +61,7 @@ def recurrent_is_counted(formula=F_RECURRENT):
 
 @verifies(
     "eq-flops-parallel",
-    method="polynomial",
+    method="enumeration",
     covers="counted, 12 and 24 tokens",
     mutants={
         "half the square": {"formula": F_PARALLEL / 2},
@@ -79,7 +79,7 @@ def parallel_is_counted(formula=F_PARALLEL):
 
 @verifies(
     "eq-flops-chunk",
-    method="polynomial",
+    method="enumeration",
     covers="counted, 12 and 24 tokens, every C that divides 12",
     mutants={
         "the state not read": {"formula": F_CHUNK - 2 * T * m * n},
@@ -126,8 +126,8 @@ def traffic(tokens, d_k, d_v, chunk_size, token_bytes, state_bytes):
 
 @verifies(
     "eq-bytes-chunk",
-    method="polynomial",
-    covers="counted, 24 tokens, every C that divides 24, 2 to 8 bytes",
+    method="enumeration",
+    covers="counted as what each call takes and returns; 24 tokens, every C that divides 24",
     mutants={
         "the state read, not written": {"formula": BYTES - T * b_S * m * n / C},
         "outputs left out": {"formula": BYTES - T * b * n},
@@ -136,7 +136,10 @@ def traffic(tokens, d_k, d_v, chunk_size, token_bytes, state_bytes):
     },
 )
 def bytes_are_counted(formula=BYTES):
-    """Each call reads its tokens and a state, and writes its outputs and a state."""
+    """Each call reads its tokens and a state once, and writes its outputs and a state once.
+
+    So this counts the sizes of the calls' arguments and results, not what a machine moves.
+    """
     residuals = []
     for chunk, (width, wide) in product((1, 2, 3, 4, 6, 8, 12, 24), ((2, 4), (4, 4), (2, 8))):
         at = {T: 24, m: 5, n: 3, C: chunk, b: width, b_S: wide}
@@ -163,6 +166,27 @@ def intensity(wide=2 * b, through_memory=C / b, on_chip=(C + MEAN) / b):
         sp.simplify(F_CHUNK / BYTES.subs(b_S, wide) - through_memory),
         sp.simplify(F_CHUNK / stays - on_chip),
     ]
+
+
+x, y = sp.symbols("x y", positive=True)
+HALF = sp.Rational(1, 2)
+
+
+@verifies(
+    "eq-complete-square",
+    method="algebra",
+    covers="every x, y and C",
+    mutants={
+        "y / x without its root": {"power": 1},
+        "x / y": {"power": -HALF},
+        "the least halved": {"least": 1},
+        "the square without its factor": {"factor": 1 / C},
+    },
+)
+def one_part_grows_one_falls(power=HALF, least=2, factor=x / C):
+    """Multiplied out."""
+    square = (C - (y / x) ** power) ** 2
+    return sp.expand(x * C + y / C - least * sp.sqrt(x * y) - factor * square)
 
 
 BEST = sp.sqrt(rho * b_S * MEAN / 2)

@@ -8,7 +8,7 @@ from .. import scalar_decay
 from .ch03_chunks import NEITHER
 from .data import hard_inputs, worst
 from .registry import definition, verifies
-from .symbols import D, K, S, V, alpha, gamma, k, q, v
+from .symbols import D, K, S, V, alpha, gamma, k, no_tokens, q, v
 from .token_forms import (
     FORM,
     REAL_SIZE,
@@ -30,7 +30,7 @@ definition("eq-scalar-decay-recurrence", "Linear attention with one decay for th
     covers="every r, d_k, d_v",
     mutants={
         "S not decayed by the new token": {"old": gamma * S},
-        "earlier writes not decayed": {"earlier": V.T * D * K},
+        "earlier writes not decayed by it": {"earlier": V.T * D * K},
         "the write decayed too": {"write": alpha * v * k.T},
         "the write left out": {"write": 0 * v * k.T},
     },
@@ -42,7 +42,7 @@ def unrolled_step(old=alpha * gamma * S, earlier=alpha * V.T * D * K, write=v * 
     Row r + 1 is alpha times that, and 1 for the token itself.
     """
     state = gamma * S + V.T * D * K
-    return (alpha * state + v * k.T) - (old + earlier + write)
+    return [no_tokens(state) - S, (alpha * state + v * k.T) - (old + earlier + write)]
 
 
 @verifies(
@@ -50,8 +50,8 @@ def unrolled_step(old=alpha * gamma * S, earlier=alpha * V.T * D * K, write=v * 
     method="algebra",
     covers="every r, d_k, d_v",
     mutants={
-        "S not decayed": {"old": gamma * S},
-        "earlier writes not decayed": {"earlier": V.T * D * K},
+        "S not decayed by the last token": {"old": gamma * S},
+        "earlier writes not decayed by it": {"earlier": V.T * D * K},
         "the write decayed too": {"write": alpha * v * k.T},
         "M for Gamma": {"scores": q.T * K.T},
         "strict Gamma": {"own": 0 * v.T},
@@ -73,7 +73,8 @@ def chunk_step(
     """
     state = alpha * (gamma * S + V.T * D * K) + v * k.T
     row = scale * q.T * S.T + scores * V + own
-    return [state - (old + earlier + write), (state * q).T - row]
+    base = no_tokens(gamma * S + V.T * D * K) - S
+    return [base, state - (old + earlier + write), (state * q).T - row]
 
 
 NO_CORRECTION = {"E": lambda x: x.V}

@@ -4,7 +4,7 @@ inverse has two diagonals."""
 from math import prod
 
 import numpy as np
-from sympy import ZZ, IndexedBase, Sum, ring, symbols
+from sympy import ZZ, IndexedBase, Sum, exp, ring, symbols
 
 from ..chunking import decay
 from .data import hard_inputs, relative_error
@@ -12,7 +12,6 @@ from .modular import join, reciprocal
 from .registry import definition, verifies
 from .token_forms import decay_from_start, decay_mask, modular_tokens, ones_below, rows
 
-definition("eq-gamma", "The decay from the state before the chunk to token r.")
 definition("eq-decay-mask", "The decay from token i to token r, for each pair of a chunk.")
 
 i, j, n = symbols("i j n", integer=True)
@@ -27,7 +26,8 @@ def stretch(first, last):
 @verifies(
     "eq-decay-mask-factor",
     method="algebra",
-    covers="every j <= i <= r",
+    covers="every j <= i <= r, decays not zero, for it takes their logarithms",
+    part="the first two lines",
     mutants={
         "the writer's decay counted": {"log_Gamma": lambda i, r: stretch(i - 1, r)},
         "the reader's decay left out": {"log_Gamma": lambda i, r: stretch(i, r - 1)},
@@ -42,6 +42,39 @@ def stretches_join(log_Gamma=stretch, log_gamma=lambda r: stretch(0, r)):
     return [factor.simplify(), chain.simplify()]
 
 
+@verifies(
+    "eq-gamma",
+    method="polynomial",
+    covers="products of 1 to 4 decays, a symbol for each logarithm",
+    mutants={
+        "its own decay left out": {"last": lambda r: r},
+        "the next decay too": {"last": lambda r: r + 2},
+        "logarithms multiplied": {"sums": prod},
+    },
+)
+def sums_of_logarithms(last=lambda r: r + 1, sums=sum):
+    """exp(g_1 + ... + g_r) against the product of exp(g_j)."""
+    logs = symbols("g_:6")
+    return [exp(sums(logs[: last(r)])) - prod(exp(g) for g in logs[: r + 1]) for r in range(4)]
+
+
+@verifies(
+    "eq-gamma",
+    method="float64",
+    covers="gdn_ref.chunking.decay, C=50",
+    mutants={
+        "its own decay left out": {"late": 1},
+        "base 2": {"base": 2.0},
+    },
+)
+def the_package_decays_from_the_start(late=0, base=np.e):
+    """The package's gamma against products of decays."""
+    log_decays = hard_inputs()[3]
+    alpha = base**log_decays
+    products = np.cumprod(np.concatenate([np.ones(late), alpha[: len(alpha) - late]]))
+    return relative_error(decay(log_decays)[0], products)
+
+
 def mask_of_ratios(C=64):
     """`gamma_r / gamma_i` on and below the diagonal: modulo p a ratio is exact."""
     from_start = decay_from_start(modular_tokens().alpha[:C])
@@ -51,7 +84,8 @@ def mask_of_ratios(C=64):
 @verifies(
     "eq-decay-mask-factor",
     method="modular",
-    covers="C=64",
+    covers="C=64, decays not zero",
+    part="the last line, of which the others are parts",
     mutants={
         "M": {"mask": lambda alpha: 0 * decay_mask(alpha) + ones_below(len(alpha), 0)},
         "strict": {"mask": lambda alpha: decay_mask(alpha) * ones_below(len(alpha), -1)},
@@ -85,9 +119,32 @@ def the_package_decays(mask=lambda g: decay(g)[1]):
 
 
 @verifies(
+    "eq-decay-mask-factor",
+    method="polynomial",
+    covers="6 tokens, a symbol for each decay, zero included",
+    part="the first two lines",
+    mutants={
+        "the writer's decay counted": {"first": 0},
+        "the reader's decay left out": {"last": 0},
+    },
+)
+def stretches_of_symbols_join(first=1, last=1):
+    """Gamma_ri Gamma_ij = Gamma_rj and Gamma_ri gamma_i = gamma_r; nothing is divided."""
+    a = ring("a_:6", ZZ)[1:]
+    Gamma = [[prod(a[i + first : r + last]) for i in range(r + 1)] for r in range(6)]
+    gamma = [prod(a[: r + 1]) for r in range(6)]
+    wrong = 0
+    for r in range(6):
+        for i in range(r + 1):
+            wrong += Gamma[r][i] * gamma[i] != gamma[r]
+            wrong += sum(Gamma[r][i] * Gamma[i][j] != Gamma[r][j] for j in range(i + 1))
+    return wrong
+
+
+@verifies(
     "eq-decay-mask-inverse",
     method="modular",
-    covers="C=64",
+    covers="C=64, decays not zero",
     mutants={
         "alpha on the diagonal": {"shift": lambda alpha: np.eye(64, dtype=np.int64)},
         "alpha of the writer": {"weights": lambda alpha: alpha[:-1]},
@@ -107,7 +164,7 @@ def inverse_of_the_mask(
 
 
 @verifies(
-    "eq-decay-mask-inverse",
+    "eq-mask-recurrence",
     method="float64",
     covers="gdn_ref.chunking.decay, 50 tokens with a reset among them",
     mutants={
@@ -124,6 +181,26 @@ def recurrence_of_the_mask(step=lambda alpha, y, x: alpha * y + x):
         y = step(alpha, y, term)
         sums.append(y)
     return relative_error(decay(log_decays)[1] @ x, sums)
+
+
+@verifies(
+    "eq-decay-mask-inverse",
+    method="polynomial",
+    covers="6 tokens, a symbol for each decay, zero included",
+    mutants={
+        "alpha of the writer": {"reader": 0},
+        "wrong sign": {"sign": -1},
+    },
+)
+def inverse_of_a_mask_of_symbols(reader=1, sign=1):
+    """The same with every entry of Gamma multiplied out; nothing is divided."""
+    a, N = ring("a_:6", ZZ)[1:], np.zeros((6, 6), dtype=object)
+    Gamma = np.array(
+        [[prod(a[i + 1 : r + 1]) if i <= r else 0 for i in range(6)] for r in range(6)]
+    )
+    for r in range(1, 6):
+        N[r, r - 1] = sign * a[r - 1 + reader]
+    return Gamma - N @ Gamma - np.eye(6, dtype=int)
 
 
 def polynomial_scores(C, d_k):

@@ -3,8 +3,21 @@
 from itertools import product
 
 import numpy as np
-from sympy import Function, Rational, diff, exp, expand, expand_log, log, simplify, symbols
+from sympy import (
+    Function,
+    Rational,
+    diff,
+    exp,
+    expand,
+    expand_log,
+    limit,
+    log,
+    oo,
+    simplify,
+    symbols,
+)
 
+from .ch02_crosstalk import one_pair_more
 from .data import relative_error
 from .registry import verifies
 
@@ -23,14 +36,21 @@ HALF_LIFE = log(2) / rate
         "1 - alpha for |g|": {"half_life": log(2) / (1 - exp(-rate))},
         "one term too many": {"window": (1 - alpha ** (n + 1)) / (1 - alpha)},
         "without its own write": {"window": alpha * (1 - alpha**n) / (1 - alpha)},
+        "1 / |g| as the limit": {"whole": lambda alpha: -1 / log(alpha)},
     },
 )
-def half_life_and_window(half_life=HALF_LIFE, window=(1 - alpha**n) / (1 - alpha)):
-    """alpha^n = 1/2 at the half-life; and the sum of weights by induction from the empty sum."""
+def half_life_and_window(
+    half_life=HALF_LIFE,
+    window=(1 - alpha**n) / (1 - alpha),
+    whole=lambda alpha: 1 / (1 - alpha),
+):
+    """alpha^n = 1/2 at the half-life; the sum of weights by induction from the empty sum; and its
+    limit for many tokens, where alpha = exp(-rate) is below 1."""
     halved = exp(-rate * half_life) - Rational(1, 2)
     base = window.subs(n, 0)
     step = window + alpha**n - window.subs(n, n + 1)
-    return [simplify(halved), simplify(base), simplify(step)]
+    many = limit(window.subs(alpha, exp(-rate)), n, oo) - whole(exp(-rate))
+    return [simplify(halved), simplify(base), simplify(step), simplify(many)]
 
 
 @verifies(
@@ -72,18 +92,33 @@ def crosstalk_of_a_stream(
 @verifies(
     "eq-decay-recall",
     method="algebra",
-    covers="every age m, every number of tokens",
+    covers="independent keys, every number of tokens, d_k, d_v",
+    part="the first line: a token adds the square of its weight over d_k, and no mixed term",
     mutants={
-        "alpha for alpha^2": {"power": 1},
+        "1 for 1/d_k": {"share": 1},
+        "decay not squared": {"squared": alpha**m},
+        "mixed terms kept": {"mixed": 1},
+    },
+    inputs={"keys with a mean": {"mean": Rational(1, 2)}},
+)
+def tokens_add_up(**changed):
+    """Induction over the tokens, as for eq-crosstalk-mean: token m has the weight alpha^m."""
+    return one_pair_more(alpha**m, **changed)
+
+
+@verifies(
+    "eq-decay-recall",
+    method="algebra",
+    covers="every age m, every number of tokens",
+    part="the second line: the sum over all tokens but one",
+    mutants={
+        "decay not squared": {"power": 1},
         "the token itself counted": {"own": 0},
         "the token's weight not squared": {"own": alpha**m},
     },
 )
 def sum_of_the_others(power=2, own=alpha ** (2 * m)):
-    """sum_{j<n} alpha^2j by induction, and without j = m from n = m + 1 on.
-
-    As n grows, alpha^2n vanishes, because alpha < 1, and the printed sum is left.
-    """
+    """sum_{j<n} alpha^2j by induction, and without j = m from n = m + 1 on; then its limit."""
 
     def whole(n):
         return (1 - alpha ** (power * n)) / (1 - alpha**power)
@@ -93,7 +128,9 @@ def sum_of_the_others(power=2, own=alpha ** (2 * m)):
 
     base, step = whole(0), whole(n) + alpha ** (2 * n) - whole(n + 1)
     start = others(m + 1) - whole(m)
-    return [simplify(part) for part in (base, step, start)]
+    last = limit(exp(-power * rate * n), n, oo)  # alpha = exp(-rate)
+    endless = (1 - last) / (1 - alpha**power) - own - (1 / (1 - alpha**2) - alpha ** (2 * m))
+    return [simplify(part) for part in (base, step, start, endless)]
 
 
 @verifies(

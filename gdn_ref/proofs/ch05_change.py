@@ -36,9 +36,9 @@ def exact_rewrite(strength=1 / n):
     covers="every d_k, d_v, every X with X k = v",
     mutants={
         "half way": {"strength": Rational(1, 2) / n},
-        "X answers something else": {"answer": 2 * value},
         "change not divided by the length": {"size": 1},
     },
+    inputs={"X answers something else": {"answer": 2 * value}},
 )
 def smallest_change(strength=1 / n, answer=value, size=1 / n):
     """X - S_t is orthogonal to S_t - S: their inner product is e^T (X - S_t) k times a number.
@@ -54,6 +54,7 @@ def smallest_change(strength=1 / n, answer=value, size=1 / n):
     "eq-smallest-change",
     method="float64",
     covers="delta_rule.step against 20 other memories that answer v",
+    part="the first line",
     mutants={"beta too small": {"share": 0.9}, "beta too large": {"share": 1.1}},
 )
 def smallest_change_in_code(share=1.0):
@@ -87,15 +88,16 @@ def proximal_step(strength=eta / (1 + eta * n)):
 
 
 @verifies(
-    "eq-proximal-step",
+    "eq-sigmoid-trust",
     method="algebra",
-    covers="unit key, every logit",
+    covers="every logit",
     mutants={
         "half the logit": {"trust": lambda logit: exp(logit / 2)},
         "the logit itself": {"trust": lambda logit: logit},
+        "e^-b": {"trust": lambda logit: exp(-logit)},
     },
 )
 def sigmoid_is_a_trust(trust=exp):
-    """With a unit key, beta = sigmoid(b) is the trust e^b."""
+    """eta / (1 + eta), the strength for a unit key, is the sigmoid of b for eta = e^b."""
     b = Symbol("b", real=True)
     return simplify(trust(b) / (1 + trust(b)) - 1 / (1 + exp(-b)))

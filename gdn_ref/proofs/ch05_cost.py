@@ -15,7 +15,7 @@ def multiplications_of_a_step(d_v, d_k):
 
 @verifies(
     "eq-delta-multiplications",
-    method="polynomial",
+    method="enumeration",
     covers="counted, d_k, d_v to 6",
     mutants={
         "no read before the write": {"claim": lambda m, n: 2 * m * n},

@@ -3,7 +3,7 @@
 from itertools import product
 
 import numpy as np
-from sympy import Matrix, Rational, expand, prod, symbols
+from sympy import Matrix, Rational, expand, prod, simplify, symbols
 
 from gdn_ref import delta_rule
 
@@ -69,12 +69,17 @@ def repeated_key_in_code(last_only=False, mean=False):
     method="algebra",
     covers="every number of tokens, d_k, d_v",
     mutants={
+        "values as in linear attention": {"keep": 1},
+        "beta left out": {"share": 1},
+        "the old answer gone": {"keep": 0},
+    },
+    inputs={
         "the key is not new": {"overlap": 1},
         "the new pair disturbs the old": {"back": 1},
         "a key of length 2": {"norm2": 4},
     },
 )
-def orthonormal_keys(overlap=0, back=0, norm2=1):
+def orthonormal_keys(keep=1 - beta, share=beta, overlap=0, back=0, norm2=1):
     """S + E^T K takes a token whose key is orthogonal to all rows of K.
 
     The new key reads S alone, and blends; every earlier key k_j keeps its answer.
@@ -83,7 +88,7 @@ def orthonormal_keys(overlap=0, back=0, norm2=1):
     state = old + written * K
     after = state + beta * (value - state * key) * kT
     rules = {K * key: overlap * earlier, kT * key: norm2, kT * earlier: back}
-    own = reduce(after * key, rules) - ((1 - beta) * old * key + beta * value)
+    own = reduce(after * key, rules) - (keep * old * key + share * value)
     others = reduce(after * earlier, rules) - expand(state * earlier)
     return [expand(own), expand(others)]
 
@@ -92,7 +97,8 @@ def orthonormal_keys(overlap=0, back=0, norm2=1):
     "eq-delta-orthonormal",
     method="float64",
     covers="delta_rule.recurrent, 12 tokens from a state that is not zero",
-    mutants={"values as in linear attention": {"adds": True}, "correlated keys": {"cosine": 0.5}},
+    mutants={"values as in linear attention": {"adds": True}},
+    inputs={"correlated keys": {"cosine": 0.5}},
 )
 def orthonormal_keys_in_code(adds=False, cosine=None):
     """All answers at once: the rows of K S^T."""
@@ -108,10 +114,10 @@ def orthonormal_keys_in_code(adds=False, cosine=None):
     method="algebra",
     covers="every d_k, d_v, every X with X k = v",
     mutants={
-        "X answers something else": {"answer": 2 * value},
         "beta twice": {"factor": 1 - beta**2 * key * kT},
         "the target moves too": {"target": beta * X},
     },
+    inputs={"X answers something else": {"answer": 2 * value}},
 )
 def distance_to_a_solution(answer=value, factor=1 - beta * key * kT, target=X):
     """S_t - X = (S_{t-1} - X)(I - beta k k^T)."""
@@ -157,10 +163,11 @@ def solved_memory(state, keys, values):
     method="float64",
     covers="8 pairs with mean cosine .3, 500 rounds of delta_rule.recurrent",
     mutants={
-        "as from zero": {"start": 0.0},
+        "S_0 forgotten": {"start": 0.0},
         "the sum of outer products": {"linear": True},
-        "reflections": {"strength": 2.0},
     },
+    inputs={"strengths of 2, reflections": {"strength": 2.0}},
+    part="that repetition converges to it",
 )
 def repetition(start=1.0, linear=False, strength=None):
     """Write the same pairs again and again; any strengths inside (0, 2) will do."""
@@ -176,7 +183,8 @@ def repetition(start=1.0, linear=False, strength=None):
 @verifies(
     "eq-delta-least-squares",
     method="algebra",
-    covers="it recalls all pairs: every number of them, d_k, d_v",
+    covers="every number of pairs, d_k, d_v",
+    part="it recalls all pairs",
     mutants={
         "K K^T not inverted": {"inverse": 1},
         "S_0 not subtracted": {"asked": V_T},
@@ -227,3 +235,25 @@ def stream(share=lambda d: Rational(1, d), lost=beta * (2 - beta), gained=beta**
         residual.append(mean_P - (1 - beta * share(d)) * Matrix.eye(d))
         residual.append(expand(mean_size - claim))
     return residual
+
+
+mu, d_k, size_now = symbols("mu d_k nu", positive=True)
+
+
+@verifies(
+    "eq-stream-settles",
+    method="algebra",
+    covers="every mu, d_k and beta in (0, 2), from every start",
+    mutants={
+        "mu d_k": {"settled": mu * d_k},
+        "beta for beta^2 in the write": {"settled": mu * d_k / (2 - beta)},
+        "1 - beta for 2 - beta": {"settled": mu * beta * d_k / (1 - beta)},
+    },
+)
+def squared_norm_settles(settled=mu * beta * d_k / (2 - beta)):
+    """It is the fixed point of eq-delta-stream, and the distance to it takes the factor
+    1 - beta (2 - beta) / d_k each token, which is below 1."""
+    lost = beta * (2 - beta) / d_k
+    after = (1 - lost) * size_now + beta**2 * mu
+    nearer = after - settled - (1 - lost) * (size_now - settled)
+    return [simplify(after.subs(size_now, settled) - settled), simplify(nearer)]

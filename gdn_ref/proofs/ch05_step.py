@@ -171,6 +171,7 @@ def erase_and_write(keep=1 - beta * n, write=beta * n, elsewhere=1):
     "eq-erase-and-write",
     method="float64",
     covers="delta_rule.step, keys of any length",
+    part="the first line, the read at the key",
     mutants={"unit key assumed": {"power": 0}, "norm not squared": {"power": 1}},
 )
 def erase_and_write_in_code(power=2):
@@ -187,6 +188,7 @@ def erase_and_write_in_code(power=2):
     "eq-residual",
     method="algebra",
     covers="every d_k, d_v, every key",
+    part="the first line",
     mutants={
         "unit key assumed": {"ratio": 1 - beta},
         "norm not squared": {"ratio": 1 - beta * sqrt(n)},
@@ -203,6 +205,7 @@ def residual(ratio=1 - beta * n):
     "eq-residual",
     method="polynomial",
     covers="the loss of one row, d_k = 2; the rows add up",
+    part="the second line, the loss",
     mutants={
         "falls like the residual": {"power": 1},
         "unit key assumed": {"size": lambda key: 1},

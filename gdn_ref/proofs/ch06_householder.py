@@ -29,6 +29,7 @@ definition(
     "eq-transition-rows",
     method="algebra",
     covers="every d_k, d_v",
+    part="the first line",
     mutants={
         "from the left": {"erased": beta * k * kT * S},
         "no beta": {"erased": S * k * kT},
@@ -49,6 +50,7 @@ def row_by_row(state, key):
     "eq-transition-rows",
     method="polynomial",
     covers="d_v = d_k = 3",
+    part="the second line, row by row",
     mutants={
         "acts on the columns": {"claim": lambda s, key: s - beta * key * (key.T * s)},
         "no beta": {"claim": lambda s, key: s - (s * key) * key.T},
@@ -69,8 +71,8 @@ def rows(claim=row_by_row):
         "1 and 2 swapped": {"projection": 2, "reflection": 1},
         "identity at 0.1": {"identity": Rational(1, 10)},
         "reflection at 1.9": {"reflection": Rational(19, 10)},
-        "a key of length 2": {"norm2": 4},
     },
+    inputs={"a key of length 2": {"norm2": 4}},
 )
 def cases(identity=0, projection=1, reflection=2, norm2=1):
     """Identity; P P = P with P k = 0; P P = 1 with P k = -k."""
@@ -125,6 +127,7 @@ def characteristic_polynomial(along=lambda norm2: alpha * (1 - beta * norm2)):
     "eq-transition-determinant",
     method="algebra",
     covers="every d, every key",
+    part="without decay",
     mutants={
         "norm forgotten": {"corner": 1 - beta},
         "wrong sign": {"corner": 1 + beta * n},

@@ -1,7 +1,7 @@
 """Checks of chapter 6: what a transition does to lengths, and the norm of a normalised key."""
 
 import numpy as np
-from sympy import expand, sqrt, symbols
+from sympy import Abs, Max, expand, sqrt, symbols
 
 from . import verifies
 from .ch06_householder import KEY, F, P, alpha, beta, d, k, kT, lam, n, y
@@ -9,6 +9,7 @@ from .data import relative_error
 from .words import reduce
 
 x, xT = symbols("x x^T", commutative=False)
+FADES = symbols("alpha", nonnegative=True)
 
 
 @verifies(
@@ -30,13 +31,14 @@ def length(lost=beta * (2 - beta * n)):
     "eq-transition-norm",
     method="algebra",
     covers="every d >= 2, every key",
+    part="the two squared gains: of vectors along the key, and of those orthogonal to it",
     mutants={
         "sign kept, not squared": {"along": alpha**2 * (1 - beta * n)},
         "not decayed": {"across": 1},
     },
 )
 def squared_singular_values(along=lam**2, across=alpha**2):
-    """F^T F is a transition too; its eigenvalues are the squares of F's, so F's norm follows."""
+    """F^T F = F^2 has these two eigenvalues and no other: the squares of F's."""
     square = F * F  # F is symmetric
     apart = [reduce(square * y - across * y, KEY), reduce(square * k - along * k, KEY)]
     return [*apart, reduce((square - across) * (square - along), KEY)]
@@ -44,8 +46,44 @@ def squared_singular_values(along=lam**2, across=alpha**2):
 
 @verifies(
     "eq-transition-norm",
+    method="algebra",
+    covers="every d >= 2, every key, every beta, alpha >= 0",
+    part="the norm is the larger of the two gains",
+    mutants={
+        "the sum of the gains": {"larger": lambda across, along: across + along},
+        "the key's direction only": {"larger": lambda across, along: along},
+        "no absolute value": {"along_key": 1 - beta * n},
+    },
+    inputs={"alpha of either sign": {"decay": symbols("alpha", real=True)}},
+)
+def larger_gain(larger=Max, along_key=None, decay=FADES):
+    """||F x||^2 is a mean of the two squared gains, weighed by how much of x lies along the key.
+
+    So it is at most the larger one, and a vector with all its weight there attains it. For
+    alpha >= 0 the root of that is the printed formula; gain is 1 - beta ||k||^2.
+    """
+    c, m, share = symbols("c m share")  # k^T x, ||x||^2 and c^2 / (n m), which is between 0 and 1
+    squared = reduce(xT * F * F * x, KEY | {kT * x: c, xT * k: c, xT * x: m})
+    weighed = m * ((1 - share) * alpha**2 + share * lam**2)
+    mean = expand((squared - weighed).subs(share, c**2 / (n * m)))
+    residual = [mean]
+    gap = symbols("gap", nonnegative=True)
+    for gain in (1 + gap, gap / (1 + gap), -(1 + gap), -gap / (1 + gap)):  # all real numbers
+        across, along = decay**2, decay**2 * gain**2
+        claim = decay * larger(1, Abs(gain) if along_key is None else gain)
+        residual.append((sqrt(larger_of(across, along)) - claim).simplify())
+    return residual
+
+
+def larger_of(first, second):
+    """The maximum, once their difference has a sign that is known for all values."""
+    return first if (first - second).factor().is_nonnegative else second
+
+
+@verifies(
+    "eq-transition-norm",
     method="float64",
-    covers="200 transitions, against the SVD",
+    covers="200 transitions with beta of either sign, against the SVD",
     mutants={
         "no absolute value": {"gain": lambda share: max(1.0, 1 - share)},
         "the key's direction only": {"gain": lambda share: abs(1 - share)},
@@ -58,7 +96,7 @@ def norm(gain=lambda share: max(1.0, abs(1 - share))):
     found, claimed = [], []
     for _ in range(200):
         key = rng.normal(size=rng.integers(2, 10))
-        share, decay = rng.uniform(0, 5), rng.uniform(0.5, 1)  # share is beta ||k||^2
+        share, decay = rng.uniform(-2, 5), rng.uniform(0.5, 1)  # share is beta ||k||^2
         transition = np.eye(len(key)) - share * np.outer(key, key) / (key @ key)
         found.append(np.linalg.norm(decay * transition, ord=2))
         claimed.append(decay * gain(share))
@@ -72,10 +110,13 @@ def norm(gain=lambda share: max(1.0, abs(1 - share))):
     mutants={
         "epsilon on the mean": {"norm2": lambda m, eps, size: m / (m + size * eps)},
         "epsilon beside the root": {"norm2": lambda m, eps, size: m / (sqrt(m) + eps) ** 2},
+        "no epsilon: length 1": {"norm2": lambda m, eps, size: m / m},
     },
+    inputs={"epsilon zero": {"least": 0}},
 )
-def key_norm(norm2=lambda m, eps, size: m / (m + eps)):
-    """The squared norm of x / sqrt(||x||^2 + eps), in m = ||x||^2."""
-    m, eps = symbols("m epsilon", positive=True)
+def key_norm(norm2=lambda m, eps, size: m / (m + eps), least=1):
+    """The squared norm of x / sqrt(||x||^2 + eps), in m = ||x||^2, zero included; below 1."""
+    m, eps = symbols("m", nonnegative=True), least * symbols("epsilon", positive=True)
     scaled = (xT / sqrt(m + eps)) * (x / sqrt(m + eps))
-    return reduce(scaled, {xT * x: m}) - norm2(m, eps, d)
+    below = (1 - norm2(m, eps, d)).together().is_positive
+    return [reduce(scaled, {xT * x: m}) - norm2(m, eps, d), int(not below)]

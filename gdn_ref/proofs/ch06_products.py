@@ -64,8 +64,8 @@ def commutator(factor=beta1 * beta2 * c):
     mutants={
         "projections instead": {"strength": 1},
         "strength 2 on every token": {"on_zero": 2},
-        "a key of length 2": {"norm2": 4},
     },
+    inputs={"a key of length 2": {"norm2": 4}},
 )
 def parity(strength=2, on_zero=0, norm2=1):
     """S k (-1)^count, after one more bit: the key's answer turns its sign exactly on a 1."""

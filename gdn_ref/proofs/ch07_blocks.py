@@ -7,9 +7,9 @@ from .. import delta_rule, wy
 from .ch07_wy import real_size
 from .data import hard_inputs, relative_error
 from .registry import verifies
-from .symbols import FACTOR, WRITE, I_k, K, S, U, W, beta, d_k, d_v, k, u_new, w_new
+from .symbols import FACTOR, WRITE, I_k, K, S, U, W, beta, d_k, d_v, k, no_tokens, u_new, v, w_new
 
-r_1, r_2 = symbols("r_1 r_2", integer=True, positive=True)
+r_1, r_2 = symbols("r_1 r_2", integer=True, nonnegative=True)
 W_1, K_1, U_1 = (MatrixSymbol(f"{n}_1", r_1, d) for n, d in (("W", d_k), ("K", d_k), ("U", d_v)))
 W_2, K_2, U_2 = (MatrixSymbol(f"{n}_2", r_2, d) for n, d in (("W", d_k), ("K", d_k), ("U", d_v)))
 
@@ -24,6 +24,7 @@ W_2, K_2, U_2 = (MatrixSymbol(f"{n}_2", r_2, d) for n, d in (("W", d_k), ("K", d
         "overlap of key and W": {"C": K_2 * W_1.T},
         "added": {"C": -W_2 * K_1.T},
     },
+    part="the products of both blocks, which do not determine the rows once r_2 exceeds d_k",
 )
 def merged(C=W_2 * K_1.T):
     """Two blocks of any sizes, one after the other: the second block's rows are corrected."""
@@ -31,6 +32,30 @@ def merged(C=W_2 * K_1.T):
     P = first * then - (I_k - W_1.T * K_1 - (W_2 - C * W_1).T * K_2)
     H = U_1.T * K_1 * then + U_2.T * K_2 - (U_1.T * K_1 + (U_2 - C * U_1).T * K_2)
     return [P, H]
+
+
+@verifies(
+    "eq-wy-merge",
+    method="algebra",
+    covers="every r_1, r_2, d_k, d_v",
+    mutants={
+        "stacked as they are": {"C": lambda W_2: 0 * W_2 * K_1.T},
+        "overlap of W and W": {"C": lambda W_2: W_2 * W_1.T},
+        "added": {"C": lambda W_2: -W_2 * K_1.T},
+    },
+    part="row by row: the rows of one token more, if those before it are merged right",
+)
+def one_more_merged_row(C=lambda W_2: W_2 * K_1.T):
+    """The recursion of the joint run, and the new row of the second run alone, corrected.
+
+    W_2 and U_2 are the second run's rows so far. The joint recursion also sums over the first run,
+    which leaves `P_1 k` for the key and `v - H_1 k` for the value.
+    """
+    w, u = beta * (k - W_2.T * K_2 * k), beta * (v - U_2.T * K_2 * k)
+    W_so_far, U_so_far = W_2 - C(W_2) * W_1, U_2 - C(W_2) * U_1
+    w_joint = beta * (k - W_1.T * K_1 * k - W_so_far.T * K_2 * k)
+    u_joint = beta * (v - U_1.T * K_1 * k - U_so_far.T * K_2 * k)
+    return [w_joint.T - (w.T - C(w.T) * W_1), u_joint.T - (u.T - C(w.T) * U_1)]
 
 
 @verifies(
@@ -66,9 +91,9 @@ def the_package_merges(overlap=lambda W, K: W @ K.T, cut=18):
     },
 )
 def one_more_token(row=u_new - S * w_new):
-    """S_r = S + (U - W S^T)^T K, one token later: one outer product more, the others as before."""
-    before = S + (U.T - S * W.T) * K
-    return before * FACTOR + WRITE - (before + row * k.T)
+    """Base, r = 0: S. Step: S + (U - W S^T)^T K takes one token and gains one outer product."""
+    before = S + U.T * K - S * W.T * K
+    return [no_tokens(before) - S, before * FACTOR + WRITE - (before + row * k.T)]
 
 
 @verifies(
@@ -117,8 +142,8 @@ def the_package_agrees(P_of=lambda W, K: W.T @ K, W_of=wy.w):
     },
 )
 def turned_round(turned=lambda P: FACTOR * P, P_T=I_k - K.T * W, outer=k * w_new.T):
-    """The newest factor on the left: I - K^T W, with the same W."""
-    return turned(P_T) - (P_T - outer)
+    """Base, r = 0: I. Step: the newest factor goes on the left of I - K^T W, with the same W."""
+    return [no_tokens(P_T) - I_k, turned(P_T) - (P_T - outer)]
 
 
 @verifies(

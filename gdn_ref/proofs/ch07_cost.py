@@ -30,7 +30,7 @@ def state_cost(tokens, d_k, d_v):
 
 @verifies(
     "eq-scan-cost",
-    method="polynomial",
+    method="enumeration",
     covers="counted, trees of 1 to 7 maps, d_k, d_v to 4",
     mutants={
         "the writes left out": {"cost": lambda n, a, b: (n - 1) * a**3},
@@ -78,10 +78,10 @@ def vectors_on_arrays(K, V, beta):
 
 @verifies(
     "eq-wy-cost",
-    method="polynomial",
+    method="enumeration",
     covers="counted, C to 6, d_k, d_v to 4",
     mutants={
-        "overlaps left out": {
+        "overlaps for free": {
             "cost": lambda C, a, b: C * (C - 1) * (a + b) // 2 + C * (a + b),
         },
         "all pairs": {"cost": lambda C, a, b: C * C * (2 * a + b) + C * (a + b)},
@@ -99,10 +99,11 @@ def vectors_are_counted(cost=factored_cost):
 
 @verifies(
     "eq-wy-cost",
-    method="algebra",
-    covers="C = 2, 4, ..., 128 merged in a tree: the same, without beta",
+    method="polynomial",
+    covers="C = 2, 4, ..., 128, d_k and d_v symbols",
+    part="merging in a tree costs the first summand too",
     mutants={
-        "overlap left out": {"merge": lambda b: b**2 * (d_k + d_v)},
+        "overlaps for free": {"merge": lambda b: b**2 * (d_k + d_v)},
         "every merge at full size": {"merge": lambda b: n**2 * (2 * d_k + d_v)},
     },
 )

@@ -10,7 +10,7 @@ from .. import affine, delta_rule
 from .data import hard_inputs, relative_error
 from .modular import join
 from .registry import definition, verifies
-from .symbols import FACTOR, WRITE, I_k, S, d_k, d_v
+from .symbols import FACTOR, WRITE, I_k, S, beta, d_k, d_v, k, v
 from .token_forms import modular_tokens
 
 definition(
@@ -22,13 +22,13 @@ P = MatrixSymbol("P", d_k, d_k)
 H = MatrixSymbol("H", d_v, d_k)
 
 
-def products(K, V, beta):
+def products(K, V, beta, sign=-1, write=lambda b: b):
     """`P` and `H` of all tokens, one factor after the other, in any arithmetic."""
     P, H = np.eye(K.shape[1], dtype=np.int64), V[:1].T @ K[:1] * 0
     for t in range(len(K)):
         k = K[t : t + 1]  # a row
-        P = P - ((P @ k.T) @ k) * beta[t]
-        H = H - ((H @ k.T) @ k) * beta[t] + (V[t : t + 1].T @ k) * beta[t]
+        P = P + sign * ((P @ k.T) @ k) * beta[t]
+        H = H + sign * ((H @ k.T) @ k) * beta[t] + (V[t : t + 1].T @ k) * write(beta[t])
     return P, H
 
 
@@ -51,12 +51,20 @@ def token_loop(x):
         "earlier writes left alone": {"H_next": H + WRITE},
         "the new write erased too": {"H_next": (H + WRITE) * FACTOR},
         "nothing written": {"H_next": H * FACTOR},
+        "factors of the wrong sign": {
+            "P_next": P * (I_k + beta * k * k.T),
+            "H_next": H * (I_k + beta * k * k.T) + WRITE,
+        },
+        "beta left out of the write": {"H_next": H * FACTOR + v * k.T},
     },
 )
 def unrolled(P_next=P * FACTOR, H_next=H * FACTOR + WRITE):
-    """Base, r = 0: P = I, H = 0. Step: from S_r = S P + H to S_{r+1} = S P' + H'."""
-    base = S * I_k + ZeroMatrix(d_v, d_k) - S
-    step = (S * P + H) * FACTOR + WRITE - (S * P_next + H_next)
+    """Base, r = 0: the empty product P = I and the empty sum H = 0 leave S. Step: a token reads,
+    corrects and writes (eq-delta-rule-recurrence), which takes S P + H to S P' + H'.
+    """
+    state = S * P + H
+    base = state.subs({P: I_k, H: ZeroMatrix(d_v, d_k)}) - S
+    step = state + beta * (v - state * k) * k.T - (S * P_next + H_next)
     return [base, step]
 
 
@@ -65,14 +73,19 @@ def unrolled(P_next=P * FACTOR, H_next=H * FACTOR + WRITE):
     method="modular",
     covers="64 tokens, d_k=64, d_v=48",
     mutants={
-        "P transposed": {"use": lambda P, H: (P.T, H)},
+        "newest factor on the left": {"use": lambda P, H: (P.T, H)},
         "nothing written": {"use": lambda P, H: (P, H * 0)},
+        "factors of the wrong sign": {"sign": 1},
+        "beta left out of the write": {"write": lambda b: b * 0 + 1},
     },
 )
-def unrolled_at_real_size(use=lambda P, H: (P, H)):
-    """S P + H, multiplied out factor by factor, against 64 tokens: degree at most 193."""
+def unrolled_at_real_size(use=lambda P, H: (P, H), **changed):
+    """S P + H, multiplied out factor by factor, against 64 tokens: degree at most 193.
+
+    The factors are symmetric, so the product in the opposite order is the transpose.
+    """
     x = modular_tokens(d_k=64, d_v=48, number_of_chunks=1)
-    P, H = use(*products(x.K, x.V, x.beta))
+    P, H = use(*products(x.K, x.V, x.beta, **changed))
     return x.S @ P + H - token_loop(x)[len(x.K)]
 
 
@@ -115,13 +128,13 @@ def maps(count):
     },
 )
 def composition(compose=lambda first, then: (first[0] * then[0], first[1] * then[0] + then[1])):
-    """Two maps in a row are one map, and three may be grouped either way."""
+    """Two maps in a row are one map; and the writes of three may be grouped either way."""
     one, two, three = maps(3)
     F, G = compose(one, two)
     in_a_row = (S * one[0] + one[1]) * two[0] + two[1]
     left = compose(compose(one, two), three)
     right = compose(one, compose(two, three))
-    return [in_a_row - (S * F + G), left[0] - right[0], left[1] - right[1]]
+    return [in_a_row - (S * F + G), left[1] - right[1]]
 
 
 def token_maps(K, V, beta):
@@ -159,9 +172,7 @@ def capped(rank):
     method="float64",
     covers="gdn_ref.affine.compose, a tree of 50 tokens",
     mutants={
-        "composed in the opposite order": {
-            "compose": lambda first, then: affine.compose(then, first)
-        },
+        "in the opposite order": {"compose": lambda first, then: affine.compose(then, first)},
         "second map only": {"compose": lambda first, then: then},
     },
 )

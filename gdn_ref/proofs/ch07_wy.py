@@ -3,13 +3,30 @@
 from functools import cache
 
 import numpy as np
-from sympy import BlockMatrix, MatrixSymbol, ZeroMatrix, block_collapse
+from sympy import MatrixSymbol, ZeroMatrix
 
 from .ch07_unroll import products, token_loop
 from .modular import P as PRIME
 from .modular import join
 from .registry import verifies
-from .symbols import FACTOR, WRITE, I_k, K, U, W, beta, d_k, k, r, u_new, v, w_new
+from .symbols import (
+    FACTOR,
+    WRITE,
+    I_k,
+    K,
+    U,
+    W,
+    beta,
+    d_k,
+    d_v,
+    k,
+    no_tokens,
+    r,
+    stacked,
+    u_new,
+    v,
+    w_new,
+)
 from .token_forms import modular_tokens, polynomial_tokens, strict
 
 
@@ -44,11 +61,9 @@ def recursion(K, V, beta):
     },
 )
 def one_more_factor(w=w_new, last=lambda P: P * FACTOR):
-    """Base, r = 1: w = beta k. Step: I - W^T K, times one factor, loses one outer product."""
-    base = FACTOR - (I_k - (beta * k) * k.T)
+    """Base, r = 0: I. Step: I - W^T K, times one factor, loses one outer product."""
     P = I_k - W.T * K
-    step = last(P) - (P - w * k.T)
-    return [base, step]
+    return [no_tokens(P) - I_k, last(P) - (P - w * k.T)]
 
 
 @verifies(
@@ -80,11 +95,9 @@ def product_at_real_size(rows=lambda x, W: W):
     },
 )
 def one_more_write(u=u_new, last=lambda H: H * FACTOR):
-    """Base, r = 1: u = beta v. Step: U^T K, times one factor, plus one write."""
-    base = WRITE - (beta * v) * k.T
+    """Base, r = 0: nothing. Step: U^T K, times one factor, plus one write."""
     H = U.T * K
-    step = last(H) + WRITE - (H + u * k.T)
-    return [base, step]
+    return [no_tokens(H) - ZeroMatrix(d_v, d_k), last(H) + WRITE - (H + u * k.T)]
 
 
 @verifies(
@@ -92,19 +105,14 @@ def one_more_write(u=u_new, last=lambda H: H * FACTOR):
     method="modular",
     covers="64 tokens, d_k=128, d_v=96",
     mutants={
-        "beta left out": {"rows": lambda x, U: x.V + U - x.V * x.beta[:, None]},
-        "no corrections": {"rows": lambda x, U: x.V * x.beta[:, None]},
+        "beta left out of the value": {"rows": lambda x, U: x.V + U - x.V * x.beta[:, None]},
+        "u without the earlier tokens": {"rows": lambda x, U: x.V * x.beta[:, None]},
     },
 )
 def writes_at_real_size(rows=lambda x, U: U):
     """U^T K from the recursion against the writes of 64 tokens: degree at most 193."""
     x, (_, U), (_, H), _ = real_size()
     return rows(x, U).T @ x.K - H
-
-
-def stack(above, below):
-    """One row more, as a block matrix."""
-    return BlockMatrix([[above], [below]])
 
 
 @verifies(
@@ -118,9 +126,10 @@ def stack(above, below):
     },
 )
 def sum_as_a_product(product=lambda W, K: W.T * K, row=w_new.T):
-    """A row below W and a row below K add one outer product; base, r = 0: nothing."""
-    grown = block_collapse(product(stack(W, row), stack(K, k.T)))
-    return grown - (W.T * K + w_new * k.T)
+    """Base, r = 0: nothing. Step: a row below W and one below K add one outer product."""
+    grown = stacked(product, (W, row), (K, k.T))
+    base = no_tokens(product(W, K)) - ZeroMatrix(d_k, d_k)
+    return [base, grown - (W.T * K + w_new * k.T)]
 
 
 @verifies(
@@ -129,7 +138,7 @@ def sum_as_a_product(product=lambda W, K: W.T * K, row=w_new.T):
     covers="r=4, d_k=d_v=3",
     mutants={
         "W and K swapped": {"P_of": lambda W, K: K.T @ W},
-        "values' rows for keys'": {"H_of": lambda U, K: K.T @ U},
+        "U and K swapped": {"H_of": lambda U, K: K.T @ U},
     },
 )
 def both_products_in_full(P_of=lambda W, K: W.T @ K, H_of=lambda U, K: U.T @ K):
@@ -145,6 +154,7 @@ def both_products_in_full(P_of=lambda W, K: W.T @ K, H_of=lambda U, K: U.T @ K):
     "eq-wy-rank",
     method="algebra",
     covers="every r, d_k",
+    part="what is orthogonal to all keys stays",
     mutants={
         "orthogonal to W instead": {"unseen": W},
         "the product turned round": {"P": I_k - K.T * W},
@@ -181,9 +191,13 @@ def rank(matrix):
     mutants={
         "doubles with each token": {"claim": lambda r: min(16, 2**r - 1)},
         "P itself": {"of": lambda P: P},
+        "a rank less": {"claim": lambda r: r - 1},
+    },
+    inputs={
         "a strength of zero": {"strengths": lambda b: b * (np.arange(len(b)) != 1)},
         "a key that comes back": {"keys": lambda K: join([K[:6], K[:6]], np.concatenate)},
     },
+    part="the bound is attained: the rank is r for keys and strengths in general position",
 )
 def rank_of_the_change(
     claim=lambda r: r,

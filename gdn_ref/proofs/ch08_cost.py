@@ -32,10 +32,10 @@ def products_summed(inverse=PRODUCTS_FOR_INVERSE, solution=C * (C - 1) / 2 * d):
 
 @verifies(
     "eq-inverse-cost",
-    method="polynomial",
+    method="enumeration",
     covers="C = 2 to 12, three right-hand sides, counted as they happen",
     mutants={
-        "one triple too many": {"inverse": lambda C: C * (C - 1) * (C - 2) // 6 + 1},
+        "one product too many": {"inverse": lambda C: C * (C - 1) * (C - 2) // 6 + 1},
         "C^2": {"inverse": lambda C: C * C},
         "one right-hand side": {"solution": lambda C, d: C * (C - 1) // 2},
     },

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from .ch11_errata import error, hard_tokens, mild_tokens
+from .ch11_errata import PAPER, error, hard_tokens, mild_tokens
 from .data import relative_error
 from .registry import erratum
 from .token_forms import rows, solve
@@ -20,8 +20,8 @@ def factors(keys=3):
 
 @erratum(
     "readme-product-order",
-    source="flash-linear-attention, fla/ops/delta_rule/README.md before pull request 595 (its "
-    "state is $d_k \\times d_v$): the product in front of the state",
+    source="flash-linear-attention, fla/ops/delta_rule/README.md before pull request 595 of 2025 "
+    "(its state is $d_k \\times d_v$): the product in front of the state",
     printed=r"\mathbf{S}^r = \Bigl(\prod_{i=1}^{r}(\mathbf{I} - \beta_i\boldsymbol{k}_i"
     r"\boldsymbol{k}_i^\top)\Bigr)\mathbf{S}^0 + \mathbf{H}^r",
     corrected=r"\mathbf{S}^r = (\mathbf{I} - \beta_r\boldsymbol{k}_r\boldsymbol{k}_r^\top)\cdots"
@@ -49,8 +49,8 @@ MINUS = {
 
 @erratum(
     "ut-sign",
-    source="Yang, Kautz, Hatamizadeh, “Gated Delta Networks”, the UT transform (as quoted in "
-    "fla-org/flash-linear-attention issue 191)",
+    source=f"{PAPER} as of 20 February 2025, before v3 of 6 March 2025): the UT transform, as "
+    "quoted in fla-org/flash-linear-attention issue 191. A write-up that cites v3 has the plus",
     printed=r"\mathbf{W} = \bigl(\mathbf{I} - \mathrm{tril}(\mathrm{diag}(\beta)\mathbf{K}"
     r"\mathbf{K}^\top, -1)\bigr)^{-1}\mathrm{diag}(\beta)\mathbf{K}",
     corrected=r"\mathbf{W} = \bigl(\mathbf{I} + \mathrm{tril}(\mathrm{diag}(\beta)\mathbf{K}"

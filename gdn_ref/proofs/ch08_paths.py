@@ -3,7 +3,7 @@
 from functools import cache
 
 import numpy as np
-from sympy import ZZ, Identity, MatrixSymbol, expand, ring, symbols
+from sympy import ZZ, expand, ring, symbols
 
 from .. import wy
 from .ch08_inverses import identity, paths, weight
@@ -11,7 +11,6 @@ from .ch08_system import interaction
 from .data import hard_inputs, unit
 from .modular import join
 from .registry import verifies
-from .symbols import r
 from .token_forms import first_chunk, modular_tokens
 from .words import reduce
 
@@ -26,25 +25,6 @@ def symbolic(C):
         for m in range(n):
             A[n, m] = next(entries)
     return A
-
-
-@verifies(
-    "eq-inverse-paths",
-    method="algebra",
-    covers="every C: one token more",
-    mutants={
-        "positive edges": {"edge": 1},
-        "direct edges only": {"earlier": Identity(r)},
-    },
-)
-def last_edge(edge=-1, earlier=None):
-    """Paths to a new token split by their last edge: row -a X, if X sums the earlier ones.
-
-    Then the bordered matrices multiply to I: the new row is a X + (-a X) = 0, and 1 at its end.
-    """
-    a, X = MatrixSymbol("a", 1, r), MatrixSymbol("X", r, r)
-    new = edge * a * (X if earlier is None else earlier)
-    return a * X + new
 
 
 @verifies(
@@ -78,6 +58,7 @@ s, sT, k, kT = symbols("s s^T k k^T", commutative=False)
     "eq-inverse-entry",
     method="algebra",
     covers="every r, d_k: one token more",
+    part="the step: one token more in between",
     mutants={
         "sign": {"entry": beta * sT * k},
         "beta left out": {"entry": -sT * k},
@@ -130,7 +111,9 @@ def entries_at_real_size(
     "eq-inverse-bound",
     method="algebra",
     covers="every d_k, unit keys: one token more",
-    mutants={"key of length 2": {"norm2": 4}, "once for twice": {"lost": beta * (1 - beta)}},
+    mutants={"once for twice": {"lost": beta * (1 - beta)}, "no 2": {"lost": -(beta**2)}},
+    inputs={"key of length 2": {"norm2": 4}},
+    part="what is left of a key never grows, for beta in [0, 2]",
 )
 def what_is_left_never_grows(lost=beta * (2 - beta), norm2=1):
     """||P s||^2 = ||s||^2 - beta (2 - beta) (s^T k)^2: no longer than before for beta in [0, 2].
@@ -151,6 +134,8 @@ def what_is_left_never_grows(lost=beta * (2 - beta), norm2=1):
         "half as much": {"bound": lambda beta: beta[:, None] / 2},
         "the writer's beta": {"bound": lambda beta: beta[None, :] + 0 * beta[:, None]},
         "twice as much": {"bound": lambda beta: 2 * beta[:, None]},
+    },
+    inputs={
         "strengths up to 2.5": {"strongest": 2.5},
         "keys of length 1.2": {"length": 1.2},
     },
@@ -180,6 +165,7 @@ BOUND = C * (1 + b**2 * (C - 1) / 2)
     "eq-condition-bound",
     method="algebra",
     covers="every C, strengths up to b",
+    part="the sum of squares, given a bound on each entry",
     mutants={
         "the whole square filled": {"pairs": C * (C - 1)},
         "entries not squared": {"entry": b},
@@ -202,8 +188,8 @@ def squares_added(pairs=C * (C - 1) / 2, entry=b**2, at_two=C * (2 * C - 1)):
     mutants={
         "linear in C": {"bound": lambda C, b: C * (1 + b**2)},
         "its square root": {"bound": lambda C, b: np.sqrt(C * (1 + b**2 * (C - 1) / 2))},
-        "strengths up to 3": {"beyond": 1.5},
     },
+    inputs={"strengths up to 3": {"beyond": 1.5}},
 )
 def condition_numbers(bound=lambda C, b: C * (1 + b**2 * (C - 1) / 2), beyond=1.0):
     """The part by which a condition number exceeds its bound: none."""

@@ -1,14 +1,13 @@
 """Chapter 8: the recursions of w and u are triangular systems with one matrix."""
 
 import numpy as np
-from sympy import Identity, MatrixSymbol
 
 from .. import wy
 from .ch08_inverses import substitution
 from .data import hard_inputs, relative_error
 from .modular import join
 from .registry import definition, verifies
-from .symbols import K, U, W, beta, d_k, k, r, u_new, v, w_new
+from .symbols import K, U, W, beta, k, u_new, v, w_new
 from .token_forms import first_chunk, modular_tokens, ones_below, products, rows, solve, strict
 
 definition("eq-interaction", "How much each token reads of what each earlier token wrote.")
@@ -152,36 +151,23 @@ def recursion(x, source):
 
 @verifies(
     "eq-forward-substitution",
-    method="algebra",
-    covers="every number of rows, every right-hand side",
-    mutants={
-        "added": {"sign": 1},
-        "the right-hand side's rows for the answer's": {"above": "Y"},
-    },
-)
-def one_more_row(sign=-1, above="X"):
-    """(I + A) X = Y, bordered by a row a: a X + x = y holds for x = y - a X. Base: X = Y."""
-    a, y = MatrixSymbol("a", 1, r), MatrixSymbol("y", 1, d_k)
-    X = MatrixSymbol("X", r, d_k)
-    x = y + sign * a * (X if above == "X" else MatrixSymbol("Y", r, d_k))
-    return a * X + Identity(1) * x - y
-
-
-@verifies(
-    "eq-forward-substitution",
     method="modular",
     covers="C=64, 128 right-hand sides",
     mutants={
         "the first row left out": {"start": 1},
         "only the row before": {"reach": lambda t: t - 1},
+        "added": {"sign": 1},
+        "the right-hand side's rows for the answer's": {"above": lambda X, Y: Y},
     },
 )
-def rows_at_real_size(start=0, reach=lambda t: 0):
+def rows_at_real_size(start=0, reach=lambda t: 0, sign=-1, above=lambda X, Y: X):
     """The loop's answer, multiplied by I + A, is the right-hand side: degree at most 64 + 1."""
     x = first_chunk(modular_tokens())
     A, X = interaction(x.K, x.beta), x.K[:1]
     for t in range(1, len(x.K)):
         first = max(start, reach(t))
-        row = x.K[t : t + 1] - A[t : t + 1, first:t] @ X[first:t] if first < t else x.K[t : t + 1]
+        row = x.K[t : t + 1]
+        if first < t:
+            row = row + (A[t : t + 1, first:t] @ above(X, x.K)[first:t]) * sign
         X = join([X, row], np.concatenate)
     return X + A @ X - x.K

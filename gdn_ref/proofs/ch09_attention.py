@@ -3,12 +3,12 @@
 from functools import cache
 
 import numpy as np
-from sympy import MatrixSymbol
+from sympy import MatrixSymbol, ZeroMatrix
 
 from .ch09_chunk import DELTA
 from .modular import Mod
 from .registry import verifies
-from .symbols import I_k, K, S, U, V, W, beta, d_k, k, r, v
+from .symbols import I_k, K, S, U, V, W, beta, d_k, d_v, k, no_tokens, r, stacked, v
 from .token_forms import (
     Chunk,
     from_empty,
@@ -62,16 +62,20 @@ X = MatrixSymbol("X", r, d_k)  # row i: beta_i k_i^T times the factors of the to
     method="algebra",
     covers="every r, d_k, d_v",
     mutants={
-        "the factor on the left": {"earlier": X - beta * X * k * k.T * 2},
-        "earlier weights unchanged": {"earlier": X},
+        "beta doubled in the factor": {"earlier": X * (I_k - 2 * beta * k * k.T)},
+        "the reader's factor missed": {"earlier": X},
         "own weight without beta": {"own": k.T},
-        "own weight erased too": {"own": beta * k.T * (I_k - beta * k * k.T)},
+        "the writer's factor too": {"own": beta * k.T * (I_k - beta * k * k.T)},
     },
 )
 def weights_of_one_more(earlier=X * (I_k - beta * k * k.T), own=beta * k.T):
-    """S_r = V^T X: the next token multiplies every row of X by its factor and adds a row."""
-    after = V.T * X * (I_k - beta * k * k.T) + beta * v * k.T
-    return after - (V.T * earlier + v * own)
+    """Base, r = 0: the empty state. Step: S_r = V^T X takes a token (eq-delta-rule-recurrence);
+    its factor multiplies every row of X, and X gains a row.
+    """
+    state = V.T * X
+    after = state + beta * (v - state * k) * k.T
+    grown = stacked(lambda V, X: V.T * X, (V, v.T), (earlier, own))
+    return [no_tokens(state) - ZeroMatrix(d_v, d_k), after - grown]
 
 
 @cache

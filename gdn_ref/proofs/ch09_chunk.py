@@ -10,7 +10,7 @@ polynomial of degree at most 3 * 128 + 2 = 386, and a wrong form passes with pro
 from .. import delta_rule
 from .data import hard_inputs, worst
 from .registry import verifies
-from .symbols import E, I_k, K, S, U, W, beta, k, q, u_new, v, w_new
+from .symbols import E, I_k, K, S, U, W, beta, k, no_tokens, q, u_new, v, w_new
 from .token_forms import (
     REAL_SIZE,
     chunkwise,
@@ -47,8 +47,8 @@ def forms(form, **changes):
     covers="every r, d_k, d_v",
     mutants={
         "sign of the read": {"read": -S * w_new},
-        "the key in place of w": {"read": S * beta * k},
-        "w without beta": {"read": S * (k - W.T * K * k)},
+        "W without the solve": {"read": S * beta * k},
+        "W without beta": {"read": S * (k - W.T * K * k)},
         "the value in place of u": {"write": beta * v},
     },
 )
@@ -93,12 +93,12 @@ def deltas(form):
     },
 )
 def one_more_row(row=beta * k.T * K.T, right=beta * (v - S * k).T):
-    """Base, r = 0: empty. Step: one more token borders (I + A) E = B (V - K S^T).
-
-    Its delta, with S_r = S + E^T K, is the new row of E.
+    """Base, r = 0: no equation, and S + E^T K is S. Step: one more token borders
+    (I + A) E = B (V - K S^T). Its delta, with S_r = S + E^T K, is the new row of E.
     """
-    delta = beta * (v - (S + E.T * K) * k)
-    return row * E + delta.T - right
+    state = S + E.T * K
+    delta = beta * (v - state * k)
+    return [no_tokens(state) - S, row * E + delta.T - right]
 
 
 WRONG_SOLVES = {
@@ -123,11 +123,11 @@ def solve_at_real_size(form=DELTA):
     method="algebra",
     covers="every r, d_k, d_v",
     mutants={
-        "S not read": {"old": 0 * v.T},
+        "old state not read": {"old": 0 * v.T},
         "values in place of deltas": {"written": beta * v},
-        "sign of the write": {"written": -beta * (v - (S + E.T * K) * k)},
+        "sign of the writes": {"written": -beta * (v - (S + E.T * K) * k)},
         "S written twice": {"state": 2 * S + E.T * K},
-        "strict M": {"own": 0 * q.T * k},
+        "strict mask": {"own": 0 * q.T * k},
         "only its own token seen": {"earlier": 0 * q.T * K.T},
     },
 )
@@ -138,14 +138,14 @@ def state_and_output(
     earlier=q.T * K.T,
     own=q.T * k,
 ):
-    """S + E^T K takes one token and gains one row of E; and then q reads.
+    """Base, r = 0: S. Step: S + E^T K takes one token and gains one row of E; and then q reads.
 
     Its row of M has ones up to the token itself, so its row of M . Q K^T is q^T K^T for the tokens
     before it, and q^T k for its own.
     """
     after = (S + E.T * K) * (I_k - beta * k * k.T) + beta * v * k.T
     row = old + earlier * E + own * written.T
-    return [after - (state + written * k.T), (after * q).T - row]
+    return [no_tokens(state) - S, after - (state + written * k.T), (after * q).T - row]
 
 
 WRONG_CHUNKS = {
@@ -153,7 +153,6 @@ WRONG_CHUNKS = {
     "no_mask": {"scores": lambda x: x.Q @ x.K.T},
     "K_and_Q_swapped": {"scores": lambda x: x.M * (x.K @ x.Q.T)},
     "old_state_not_read": {"O": lambda x: x.scores @ x.E},
-    "the_state_after_the_chunk": {"O": lambda x: x.Q @ x.S_next.T},
     "U_for_E_in_the_output": {"O": lambda x: x.Q @ x.S.T + x.scores @ x.U},
     "V_for_E_in_the_state": {"S_next": lambda x: x.S + x.V.T @ x.K},
     "U_for_E_in_the_state": {"S_next": lambda x: x.S + x.U.T @ x.K},
@@ -195,8 +194,8 @@ def chunk_entry_by_entry(form=DELTA):
     method="float64",
     covers="gdn_ref.delta_rule.chunkwise, C = 1, 7, 16, 50, 64, and parallel",
     mutants={
-        "empty state": {"start": 0},
-        "the state transposed twice": {"start": -1},
+        "the state left out": {"start": 0},
+        "the state of the wrong sign": {"start": -1},
         "beta squared": {"power": 2},
     },
 )

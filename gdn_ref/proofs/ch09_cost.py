@@ -54,7 +54,7 @@ def products(form, length, m, n):
 
 @verifies(
     "eq-delta-flops-recurrent",
-    method="polynomial",
+    method="enumeration",
     covers="gdn_ref.delta_rule.step, counted, d_k and d_v to 4",
     mutants={
         "linear attention": {"claim": 4 * d_k * d_v},
@@ -72,7 +72,7 @@ def one_token(claim=STEP):
 
 @verifies(
     "eq-delta-flops-chunk",
-    method="polynomial",
+    method="enumeration",
     covers="counted, C to 5, d_k to 3, d_v to 4",
     mutants={
         "linear attention": {"claim": 4 * C * d_k * d_v + 2 * C**2 * (d_k + d_v)},
@@ -108,7 +108,7 @@ def run(form, chunks, length, m, n):
 
 @verifies(
     "eq-delta-depth",
-    method="polynomial",
+    method="enumeration",
     covers="counted, up to 4 chunks of up to 6 tokens",
     mutants={
         "three waits a chunk": {"split": 3 * T / C + C + 1},
@@ -147,8 +147,8 @@ def traffic(length, chunk, m, n):
 
 @verifies(
     "eq-delta-bytes",
-    method="polynomial",
-    covers="gdn_ref.delta_rule.chunk, counted, T = 12, C = 1 to 12",
+    method="enumeration",
+    covers="counted as what each gdn_ref.delta_rule.chunk takes and returns; T = 12, C = 1 to 12",
     mutants={
         "state read, not written": {"claim": BYTES - d_k * d_v * T / C},
         "state moved once": {"claim": BYTES - 2 * d_k * d_v * (T / C - 1)},
@@ -156,7 +156,7 @@ def traffic(length, chunk, m, n):
     },
 )
 def moved(claim=BYTES):
-    """Sizes of what each chunk takes and returns."""
+    """The sizes of what each chunk takes and returns, each once."""
     residuals = []
     for c, m, n in product((1, 2, 3, 4, 6, 12), (1, 3), (2, 4)):
         found = traffic(12, c, m, n)
@@ -167,8 +167,9 @@ def moved(claim=BYTES):
 
 @verifies(
     "eq-delta-memory",
-    method="polynomial",
-    covers="counted, T = 12, C = 1 to 12",
+    method="enumeration",
+    covers="counted as what each chunk takes; T = 12, C = 1 to 12",
+    part="the states that chunks receive",
     mutants={
         "a state a token": {"states": T * d_k * d_v},
         "vectors for states": {"states": T / C * (d_k + d_v)},
@@ -190,6 +191,7 @@ LEAST = 2 * T * BEST
     "eq-delta-memory",
     method="algebra",
     covers="every T, C, d_k, d_v",
+    part="the least over all C",
     mutants={
         "C = d_k": {"best": d_k},
         "the least is half": {"least": LEAST / 2},
@@ -207,7 +209,7 @@ PER_TOKEN = 3 * d**2 + sp.Rational(7, 2) * C * d + C + d / 2
 
 @verifies(
     "eq-delta-saving",
-    method="polynomial",
+    method="enumeration",
     covers="counted, T = 12, C = 1 to 12, d to 4",
     mutants={
         "T / C": {"claim": T / C},

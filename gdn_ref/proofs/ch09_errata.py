@@ -1,9 +1,6 @@
-"""Slips in published texts about the chunk form of the delta rule and its cost."""
-
-from sympy import symbols
+"""Slips in published texts about the chunk form of the delta rule."""
 
 from .. import delta_rule
-from .ch11_errata import MEGATRON
 from .data import hard_inputs, relative_error
 from .registry import erratum
 
@@ -35,45 +32,6 @@ def readme_output_state(form="corrected"):
     return output_error(form)
 
 
-L, C, d = symbols("L C d", positive=True)
-
-
-@erratum(
-    "states-kept-for-training",
-    source=f"{MEGATRON}: the row of training memory",
-    printed=r"O(Ld) + O(d^2)",
-    corrected=r"O(Ld) + L\,d^2/C",
-    consequence="Not one state but one for each chunk is kept, or computed again, for the backward "
-    "pass. At $L = 32768$ and $C = 64$ that is 512 of them.",
-    label="eq-delta-memory",
-    method="algebra",
-)
-def states_kept_for_training(form="corrected"):
-    """Entries of the states that L/C chunks receive."""
-    claimed = d**2 if form == "printed" else L * d**2 / C
-    return L / C * d**2 - claimed
-
-
-@erratum(
-    "cache-per-token",
-    source=f"{MEGATRON}: the row “inference memory per generated token”",
-    printed=r"O(Ld) \text{ per generated token}",
-    corrected=r"2Ld \text{ after } L \text{ tokens},\ 2d \text{ per token}",
-    consequence="$O(Ld)$ is the whole cache. A token adds one key and one value to it, 256 numbers "
-    "at $d = 128$, however long the text is.",
-    label="eq-delta-memory",
-    method="algebra",
-)
-def cache_per_token(form="corrected"):
-    """The cache after L tokens less the cache one token before."""
-    claimed = L * d if form == "printed" else 2 * d
-    return (2 * L * d - 2 * (L - 1) * d - claimed).expand()
-
-
 def figures():
-    """The measured figures in the text above, by erratum."""
-    return {
-        "readme-output": [output_error("printed")],
-        "states-kept-for-training": [32768 // 64],
-        "cache-per-token": [2 * 128],
-    }
+    """The measured figure in the text above, by erratum."""
+    return {"readme-output": [output_error("printed")]}

@@ -12,9 +12,10 @@ from .symbols import I_k, S, alpha, beta, k, v
 from .token_forms import modular_tokens, polynomial_tokens, recurrence
 
 
-def gated(decay=alpha, strength=beta, value=v):
-    """One token of the gated delta rule."""
-    return decay * S * (I_k - strength * k * k.T) + strength * value * k.T
+def gated(decay=alpha, value=v):
+    """One token of the gated delta rule: decay, read, correct, write (eq-gdn-step)."""
+    faded = decay * S
+    return faded + beta * (value - faded * k) * k.T
 
 
 @verifies(
@@ -22,10 +23,10 @@ def gated(decay=alpha, strength=beta, value=v):
     method="algebra",
     covers="every beta, d_k, d_v",
     mutants={
-        "alpha left in": {"decay": alpha},
         "beta taken to 1 as well": {"delta": lambda: S * (I_k - k * k.T) + v * k.T},
         "beta taken to 0": {"delta": lambda: S},
     },
+    inputs={"alpha left in": {"decay": alpha}},
 )
 def no_decay_is_the_delta_rule(decay=1, delta=lambda: S * (I_k - beta * k * k.T) + beta * v * k.T):
     """alpha = 1 alone turns the gated delta rule into the delta rule, whatever beta is."""
@@ -36,10 +37,8 @@ def no_decay_is_the_delta_rule(decay=1, delta=lambda: S * (I_k - beta * k * k.T)
     "eq-gdn-to-delta",
     method="float64",
     covers="gdn_ref.gated_delta_rule at g=0, beta over (0, 2), chunks of 16",
-    mutants={
-        "g = -0.01": {"g": -0.01},
-        "beta = 1 in the delta rule": {"strength": lambda beta: 0 * beta + 1},
-    },
+    mutants={"beta taken to 1 as well": {"strength": lambda beta: 0 * beta + 1}},
+    inputs={"g = -0.01": {"g": -0.01}},
 )
 def the_package_without_decay(g=0.0, strength=lambda beta: beta):
     """The package's gated delta rule with g = 0 against its delta rule."""
@@ -53,10 +52,11 @@ def the_package_without_decay(g=0.0, strength=lambda beta: beta):
     method="algebra",
     covers="every beta, d_k, d_v",
     mutants={
-        "alpha left in": {"decay": alpha},
         "beta left out": {"write": v * k.T},
         "nothing written": {"write": 0 * v * k.T},
+        "the old state kept": {"write": S + beta * v * k.T},
     },
+    inputs={"alpha left in": {"decay": alpha}},
 )
 def full_decay_is_a_reset(decay=0, write=beta * v * k.T):
     """alpha = 0 leaves the token's own write and nothing else."""
@@ -67,15 +67,21 @@ def full_decay_is_a_reset(decay=0, write=beta * v * k.T):
     "eq-gdn-reset",
     method="float64",
     covers="gdn_ref.gated_delta_rule with g=-inf at one token, inside a chunk",
-    mutants={"g = -5": {"reset": -5.0}, "reset one token late": {"at": 21}},
+    mutants={
+        "the old state kept": {"kept": 1.0},
+        "the token itself forgotten too": {"first": 21},
+    },
+    inputs={"g = -5": {"reset": -5.0}, "reset one token late": {"at": 21}},
 )
-def the_package_resets(reset=-math.inf, at=20):
+def the_package_resets(kept=0.0, first=20, reset=-math.inf, at=20):
     """After g = -inf at token 20 the package continues as from an empty state."""
     q, k, v, g, beta, S = hard_inputs()
     g = np.where(np.arange(len(g)) == at, reset, g)
     O, last = gated_delta_rule.chunkwise(q, k, v, g, beta, S, chunk_size=16)
-    fresh = gated_delta_rule.recurrent(*(x[20:] for x in (q, k, v, g, beta)))
-    return worst((O[20:], last), fresh)
+    fresh = gated_delta_rule.recurrent(
+        *(x[first:] for x in (q, k, v, np.where(kept, 0.0, g), beta)), kept * S
+    )
+    return worst((O[first:], last), fresh)
 
 
 @verifies(
@@ -129,14 +135,11 @@ def _determinant(M):
     "eq-gdn-clear",
     method="polynomial",
     covers="one token with d=2, two tokens with d=3",
-    mutants={
-        "with decay": {"decay": lambda alpha: alpha},
-        "rank one less": {"larger": 0},
-        "one token more": {"more": 1},
-    },
+    mutants={"a rank less": {"larger": 0}},
+    inputs={"with decay": {"decay": lambda alpha: alpha}, "one token more": {"more": 1}},
 )
 def rank_of_the_change(decay=lambda alpha: alpha * 0 + 1, larger=1, more=0):
-    """Without decay every minor of S_m - S_0 of size m + 1 vanishes."""
+    """Without decay the minors of S_m - S_0 of size m + 1 vanish."""
     minors = []
     for m in (1, 2):
         x = polynomial_tokens(C=m + more, d_k=m + 1, d_v=m + 1)
@@ -151,10 +154,10 @@ def rank_of_the_change(decay=lambda alpha: alpha * 0 + 1, larger=1, more=0):
     method="modular",
     covers="64 tokens, d_k=128, d_v=96: the change passes through 64 rows",
     mutants={
-        "with decay": {"decay": lambda alpha: alpha},
         "values for corrections": {"written": lambda x, E: x.V},
-        "one token fewer": {"used": slice(1, None)},
+        "a rank less": {"used": slice(1, None)},
     },
+    inputs={"with decay": {"decay": lambda alpha: alpha}},
 )
 def factors_of_the_change(
     decay=lambda alpha: alpha * 0 + 1, written=lambda x, E: E, used=slice(None)

@@ -1,10 +1,10 @@
 """Checks of chapter 10: how long the rule remembers, what it descends, what its corrections do."""
 
 import numpy as np
-from sympy import Matrix, Symbol, expand, eye, symbols
+from sympy import Matrix, Symbol, expand, eye, limit, log, symbols
 
 from .registry import verifies
-from .symbols import D, E, I_k, K, S, alpha, beta, gamma, k, v
+from .symbols import D, E, I_k, K, S, alpha, beta, gamma, k, no_tokens, v
 from .token_forms import first_chunk, modular_tokens, ones_below, recurrence, rows
 from .words import reduce
 
@@ -32,10 +32,8 @@ def mean_share_that_is_left(lost=beta * (2 - beta), faded=alpha**2):
     "eq-gdn-horizon",
     method="polynomial",
     covers="d_k=3, d_v=2, keys plus or minus the basis vectors",
-    mutants={
-        "mean over two of three": {"keys": 2},
-        "beta for beta (2 - beta)": {"lost": beta},
-    },
+    mutants={"beta for beta (2 - beta)": {"lost": beta}},
+    inputs={"mean over two of three": {"keys": 2}},
 )
 def mean_over_a_basis(keys=3, lost=beta * (2 - beta)):
     """These keys too have the mean I / d of k k^T, and their mean is a sum of three terms."""
@@ -43,6 +41,29 @@ def mean_over_a_basis(keys=3, lost=beta * (2 - beta)):
     maps = [alpha * (eye(3) - beta * eye(3)[:, i] * eye(3)[i, :]) for i in range(keys)]
     mean = sum(expand((state * F * F.T * state.T).trace()) for F in maps) / keys
     return expand(mean - alpha**2 * (1 - lost / 3) * (state * state.T).trace())
+
+
+small, rate, width, b = symbols("epsilon rate d b", positive=True)
+
+
+@verifies(
+    "eq-gdn-half-life",
+    method="algebra",
+    covers="every |g|, beta and d_k",
+    part="to first order, as |g| and 1 / d_k go to zero together",
+    mutants={
+        "|g| once": {"claim": lambda g, d: log(2) / (g + b * (2 - b) / d)},
+        "beta for beta (2 - beta)": {"claim": lambda g, d: log(2) / (2 * g + b / d)},
+        "the two times added": {
+            "claim": lambda g, d: log(2) / (2 * g) + d * log(2) / (b * (2 - b))
+        },
+    },
+)
+def the_two_causes_add(claim=lambda g, d: log(2) / (2 * g + b * (2 - b) / d)):
+    """The exact number of tokens over the printed one tends to 1; alpha is exp(-|g|)."""
+    g, d = small * rate, width / small
+    exact = log(2) / (2 * g - log(1 - b * (2 - b) / d))  # the denominator is -ln rho
+    return limit(exact / claim(g, d), small, 0) - 1
 
 
 def _loss(X, key, value):
@@ -101,11 +122,12 @@ def a_step_on_the_penalised_loss(read=STATE * KEY, decay=1 - beta * LAMBDA, pena
     "eq-gdn-parallel",
     method="algebra",
     covers="every r, d_k, d_v",
+    part="the first line, the state",
     mutants={
         "the new correction faded": {"own": alpha},
         "earlier corrections not faded": {"earlier": E.T * D * K},
         "the state not faded": {"start": gamma * S},
-        "the value for the correction": {"miss": v},
+        "values for corrections": {"miss": v},
     },
 )
 def one_more_correction(own=1, earlier=alpha * E.T * D * K, start=alpha * gamma * S, miss=None):
@@ -116,7 +138,7 @@ def one_more_correction(own=1, earlier=alpha * E.T * D * K, start=alpha * gamma 
     state = gamma * S + E.T * D * K
     delta = beta * (v - alpha * state * k) if miss is None else beta * miss
     step = alpha * state * (I_k - beta * k * k.T) + beta * v * k.T
-    return step - (start + earlier + own * delta * k.T)
+    return [no_tokens(state) - S, step - (start + earlier + own * delta * k.T)]
 
 
 @verifies(

@@ -22,12 +22,12 @@ ONE_LINE = alpha * S * FACTOR + WRITE  # eq-gdn-recurrence
     method="algebra",
     covers="every d_k, d_v",
     mutants={
-        "read before the decay": {"read_from": S},
-        "decay after the write": {"read_from": S, "write_to": S, "at_the_end": alpha},
+        "read, then decay": {"read_from": S},
+        "write, then decay": {"read_from": S, "write_to": S, "at_the_end": alpha},
         "no decay": {"read_from": S, "write_to": S},
         "old value added": {"sign": 1},
         "beta left out": {"strength": 1},
-        "output before the write": {"read_out": alpha * S},
+        "output, then write": {"read_out": alpha * S},
     },
 )
 def five_steps(
@@ -189,6 +189,7 @@ def two_spectra(decayed=a * (1 - b * n), undecayed=a - b * n, across=a):
     "eq-gdn-spectrum",
     method="float64",
     covers="200 maps of an undecayed read, against the SVD",
+    part="the largest gain, which the undecayed eigenvalues decide",
     mutants={
         "norm alpha": {"norm": lambda decay, beta: decay},
         "norm of the rule": {"norm": lambda decay, beta: decay * max(1, abs(1 - beta))},

@@ -1,38 +1,42 @@
 """A chunk as a map of states."""
 
 import numpy as np
-from sympy import MatrixSymbol, symbols
+from sympy import symbols
 
 from .. import affine, gated_delta_rule
 from .data import hard_inputs, relative_error
 from .registry import verifies
-from .symbols import I_k, K, S, U, W, r
 from .token_forms import FORM, first_chunk, modular_tokens, recurrence, rows, solve
+from .words import reduce
 
 gamma_C = symbols("gamma_C")
-Dg = MatrixSymbol("D_gamma", r, r)  # diag(gamma_i): equal to its transpose
-TO_END = gamma_C * Dg.I  # diag(gamma_C / gamma_i)
-F_chunk = gamma_C * (I_k - W.T * K)
-G_chunk = U.T * TO_END * K
+S, W_T, K, U_T = symbols("S W^T K U^T", commutative=False)
+Dg, De = symbols("D_gamma D_end", commutative=False)  # diag(gamma_i), diag(Gamma_Ci)
+F_chunk = gamma_C * (1 - W_T * K)
+G_chunk = U_T * De * K
 
 
 @verifies(
     "eq-affine-chunk",
     method="algebra",
-    covers="every C, d_k, d_v",
+    covers="every C, d_k, d_v, every decay, zero included",
     mutants={
-        "F without the decay": {"F": I_k - W.T * K},
-        "F with W decayed too": {"F": gamma_C * (I_k - W.T * Dg * K)},
-        "F transposed": {"F": gamma_C * (I_k - K.T * W)},
-        "G without the decay": {"G": U.T * K},
-        "G decayed from the start": {"G": U.T * Dg * K},
+        "F without the decay": {"F": 1 - W_T * K},
+        "F with W decayed too": {"F": gamma_C * (1 - W_T * Dg * K)},
+        "sign": {"F": gamma_C * (1 + W_T * K)},
+        "G without the decay": {"G": U_T * K},
+        "G decayed from the start": {"G": U_T * Dg * K},
     },
 )
 def chunk_is_affine(F=F_chunk, G=G_chunk):
-    """S' = gamma_C S + E^T De K with E = U~ - Dg W S^T, sorted by S: Dg De = gamma_C I."""
-    E_T = U.T - S * W.T * Dg
-    S_next = gamma_C * S + E_T * TO_END * K
-    return S_next - (S * F + G)
+    """S' = gamma_C S + E^T De K with E = U~ - Dg W S^T, sorted by S.
+
+    Nothing is divided: Dg De = gamma_C I, because Gamma_Ci gamma_i = gamma_C for every decay
+    (eq-decay-mask-factor). In Rocq: `chunk_map` of formal/affine.v.
+    """
+    E_T = U_T - S * W_T * Dg
+    S_next = gamma_C * S + E_T * De * K
+    return reduce(S_next - (S * F + G), {Dg * De: gamma_C})
 
 
 @verifies(

@@ -15,7 +15,7 @@ from ..chunking import scan_chunks
 from .ch11_mutants import EQUIVALENT, MUTANTS, ONE_SOLVE, forms
 from .data import relative_error
 from .registry import verifies
-from .symbols import D, E, I_k, K, S, U, W, alpha, beta, gamma, k, q, v
+from .symbols import D, E, I_k, K, S, U, W, alpha, beta, gamma, k, no_tokens, q, v
 from .token_forms import (
     FORM,
     Chunk,
@@ -36,10 +36,10 @@ u_new = beta * (v - alpha * U.T * D * K * k)
     method="algebra",
     covers="every r, d_k, d_v",
     mutants={
-        "w not scaled": {"scale": 1},
-        "w scaled by the decay before the token": {"scale": gamma},
-        "gated w, scaled after": {"w": beta * (k - alpha * W.T * D * K * k)},
-        "sign of the read": {"scale": -alpha * gamma},
+        "W unscaled": {"scale": 1},
+        "W scaled by the decay before the token": {"scale": gamma},
+        "gated solve on raw K, rows scaled after": {"w": beta * (k - alpha * W.T * D * K * k)},
+        "sign of W S^T": {"scale": -alpha * gamma},
         "ungated u": {"u": beta * (v - U.T * K * k)},
     },
 )
@@ -59,7 +59,7 @@ def delta_split(scale=alpha * gamma, w=w_new, u=u_new):
     method="algebra",
     covers="every r, d_k, d_v",
     mutants={
-        "M for Gamma": {"row": beta * k.T * K.T},
+        "one ungated solve": {"row": beta * k.T * K.T},
         "Gamma without the reader's decay": {"row": beta * k.T * K.T * D},
         "sign of A~": {"row": -beta * alpha * k.T * K.T * D},
         "S read undecayed": {"old": beta * k.T * S.T},
@@ -68,13 +68,13 @@ def delta_split(scale=alpha * gamma, w=w_new, u=u_new):
     },
 )
 def one_solve(row=beta * alpha * k.T * K.T * D, old=beta * alpha * gamma * k.T * S.T):
-    """One token more borders (I + A~) E = B (V - Dg K S^T) by a row; base, r = 0: empty.
-
-    The token's delta, with S_r = gamma S + E^T D K, is the new row e of E.
+    """Base, r = 0: no equation, and gamma S + E^T D K is S. Step: one token more borders
+    (I + A~) E = B (V - Dg K S^T) by a row. Its delta, with S_r = gamma S + E^T D K, is the new
+    row e of E.
     """
     state = gamma * S + E.T * D * K
     e = beta * (v - alpha * state * k)
-    return row * E + e.T - (beta * v.T - old)
+    return [no_tokens(state) - S, row * E + e.T - (beta * v.T - old)]
 
 
 @verifies(
@@ -82,8 +82,8 @@ def one_solve(row=beta * alpha * k.T * K.T * D, old=beta * alpha * gamma * k.T *
     method="algebra",
     covers="every r, d_k, d_v",
     mutants={
-        "state not decayed": {"old": gamma * S},
-        "earlier writes not decayed": {"earlier": E.T * D * K},
+        "state not decayed by the last token": {"old": gamma * S},
+        "earlier writes not decayed by it": {"earlier": E.T * D * K},
         "earlier writes decayed twice": {"earlier": alpha**2 * E.T * D * K},
         "the write decayed too": {"write": alpha},
         "sign of the writes": {"write": -1},
@@ -97,7 +97,7 @@ def state_after_one_more(old=alpha * gamma * S, earlier=alpha * E.T * D * K, wri
     state = gamma * S + E.T * D * K
     e = beta * (v - alpha * state * k)
     recurrence_step = alpha * state * FACTOR + beta * v * k.T
-    return recurrence_step - (old + earlier + write * e * k.T)
+    return [no_tokens(state) - S, recurrence_step - (old + earlier + write * e * k.T)]
 
 
 @verifies(
@@ -109,7 +109,7 @@ def state_after_one_more(old=alpha * gamma * S, earlier=alpha * E.T * D * K, wri
         "strict Gamma": {"own": 0 * q.T * k},
         "Gamma one token late": {"scores": q.T * K.T * D},
         "Gamma twice": {"scores": alpha * q.T * K.T * D * D},
-        "Q not scaled": {"scale": 1},
+        "Q unscaled": {"scale": 1},
         "sign of the chunk's part": {"scores": -alpha * q.T * K.T * D},
     },
 )

@@ -14,21 +14,20 @@ from .ch11_mutants import EQUIVALENT, MUTANTS
 from .data import hard_inputs, relative_error, unit
 from .registry import erratum
 from .symbols import K, S, U, W
-from .token_forms import FORM, Tokens, chunkwise, recurrence, rows
+from .token_forms import FORM, Tokens, chunkwise, recurrence
 
-SIMON = "Simon's blog, “Chunkwise Gated Delta Rule”"
+SIMON = "Simon's blog, “Chunkwise Gated Delta Rule” (2026; our copy has no date)"
 MEGATRON = "“Gated Delta Network” (a walk-through of Megatron's implementation, 11 May 2026)"
-H100 = "“H100 CUDA Kernels for Gated Delta Net” (with the repository kingsleykimm/h100_gdn_cuda)"
-PAPER = "Yang, Kautz, Hatamizadeh, “Gated Delta Networks”, section 3.3"
+H100 = (
+    "“H100 CUDA Kernels for Gated Delta Net” (2026; our copy has no date; the repository is "
+    "kingsleykimm/h100_gdn_cuda)"
+)
+PAPER = "Yang, Kautz, Hatamizadeh, “Gated Delta Networks” (arXiv:2412.06464"
 
 OUTPUT, DELTA = MUTANTS["eq-gdn-chunk-output"], MUTANTS["eq-gdn-delta-split"]
 M_FOR_GAMMA = OUTPUT["M for Gamma"]
 STRICT_GAMMA = OUTPUT["strict Gamma"]
 SCALED_AFTER = DELTA["gated solve on raw K, rows scaled after"]
-TO_FIRST_TOKEN = {  # gamma_r / gamma_1, in both places where the arrow stands
-    "O": lambda x: rows(x.Gamma[:, 0], x.Q @ x.S.T) + x.scores @ x.E,
-    "W_left": lambda x: rows(x.Gamma[:, 0], x.W),
-}
 
 
 @cache
@@ -54,8 +53,9 @@ def error(change, tokens):
 
 @erratum(
     "output-mask",
-    source=f"{PAPER} (its output equation, as quoted in NVlabs/GatedDeltaNet issues 13 and 15); "
-    f"{SIMON}; {MEGATRON}. {H100} notes it.",
+    source=f"{PAPER}, when v3 of 6 March 2025 was current), section 3.3: the output equation, as "
+    f"quoted in NVlabs/GatedDeltaNet issues 13 and 15 (September 2025, January 2026); {SIMON}; "
+    f"{MEGATRON}. {H100} notes it.",
     printed=r"\mathbf{O} = \overleftarrow{\mathbf{Q}}\,\mathbf{S}^\top + (\mathbf{Q}\mathbf{K}^\top"
     r" \odot \mathbf{M})(\tilde{\mathbf{U}} - \overleftarrow{\mathbf{W}}\,\mathbf{S}^\top)",
     corrected=r"\mathbf{O} = \overleftarrow{\mathbf{Q}}\,\mathbf{S}^\top + (\mathbf{Q}"
@@ -74,15 +74,15 @@ def output_mask(form="corrected"):
 
 @erratum(
     "gamma-diagonal",
-    source=f"{SIMON}: the case definition of the matrix, against the convention in its text",
+    source=f"{SIMON}: the case definition of the matrix, where the text has $\\Gamma_{{rr}} = 1$",
     printed=r"\boldsymbol{\Gamma}_{ri} = \gamma_r / \gamma_i \text{ for } i < r,\quad 0 "
     r"\text{ for } i \ge r",
     corrected=r"\boldsymbol{\Gamma}_{ri} = \gamma_r / \gamma_i \text{ for } i \le r,\quad 0 "
     r"\text{ for } i > r",
-    consequence="The text sets $\\Gamma_{rr} = 1$; the matrix has a zero diagonal. Inside "
-    "$\\tilde{\\mathbf{A}}$, where the page uses it, the diagonal is cut off anyway. In the "
-    "output it counts: a token would not read its own write, and the outputs are off by 39 % at "
-    "$\\alpha = 0.95$.",
+    consequence="On the page this does no harm: it uses the matrix inside $\\tilde{\\mathbf{A}}$ "
+    "only, where the diagonal is cut off anyway. It counts for a reader who mends the output "
+    "(`output-mask`) with this matrix. A token then does not read its own write, and the outputs "
+    "are off by 39 % at $\\alpha = 0.95$.",
     label="eq-decay-mask",
     method="float64",
 )
@@ -93,8 +93,8 @@ def gamma_diagonal(form="corrected"):
 
 @erratum(
     "gated-w-scaled-after",
-    source=f"{H100}: the equation of $\\mathbf{{w}}_t$, and the row scaling after the product. "
-    f"{MEGATRON} says “the same UT transform”, right after the gated one, and can be read so too.",
+    source=f"{H100}: the equation of $\\mathbf{{w}}_t$, and the row scaling after the product; in "
+    "the repository, sm90_bf16_gdn_compute_u_w.cuh at commit 8c5ac9c",
     printed=r"\overleftarrow{\mathbf{W}} = \mathbf{D}_\gamma(\mathbf{I} + \tilde{\mathbf{A}})^{-1}"
     r"\mathbf{B}\mathbf{K}",
     corrected=r"\overleftarrow{\mathbf{W}} = \mathbf{D}_\gamma(\mathbf{I} + \mathbf{A})^{-1}"
@@ -102,7 +102,9 @@ def gamma_diagonal(form="corrected"):
     r"\mathbf{K}",
     consequence="Each weight between two tokens carries the decay between them once too often. The "
     "outputs are off by 6 % at $\\alpha = 0.95$; on random unit keys, write strengths below 1 and "
-    "an empty state by 0.5 %, which a tolerance of 5e-2 does not see.",
+    "an empty state by 0.5 %, which a tolerance of 5e-2 does not see. The paper's chunk form "
+    "does not define its $\\mathbf{W}$ again; fla-org/flash-linear-attention issue 735 asks which "
+    "system it comes from.",
     label="eq-gdn-w-gated",
     method="float64",
 )
@@ -110,22 +112,6 @@ def gated_w_scaled_after(form="corrected"):
     """The gated solve on raw K with its rows scaled, or either of the right forms."""
     other = EQUIVALENT["W scaled inside the gated solve"]
     return error(SCALED_AFTER if form == "printed" else other, hard_tokens())
-
-
-@erratum(
-    "left-arrow",
-    source=f"{MEGATRON}: the meaning of the left arrow",
-    printed=r"\overleftarrow{\mathbf{q}_r} = (\gamma_r / \gamma_1)\,\mathbf{q}_r \quad"
-    r"\text{(“decay to the first position of the chunk”)}",
-    corrected=r"\overleftarrow{\mathbf{q}_r} = \gamma_r\,\mathbf{q}_r",
-    consequence="The decay runs from the state *before* the chunk, so the first token's own decay "
-    "belongs to it. Without that factor the outputs are off by 3 % at $\\alpha = 0.95$.",
-    label="eq-gamma",
-    method="float64",
-)
-def left_arrow(form="corrected"):
-    """The decay to the chunk's first token, or to the state before it."""
-    return error(TO_FIRST_TOKEN if form == "printed" else {}, hard_tokens())
 
 
 @erratum(
@@ -153,5 +139,4 @@ def figures():
             error(SCALED_AFTER, hard_tokens()),
             error(SCALED_AFTER, mild_tokens()),
         ],
-        "left-arrow": [error(TO_FIRST_TOKEN, hard_tokens())],
     }

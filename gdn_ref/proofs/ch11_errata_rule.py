@@ -1,4 +1,4 @@
-"""Slips in published write-ups about the rule itself, its gates, and its cost."""
+"""Slips in published write-ups about the rule itself, and its cost."""
 
 import numpy as np
 from sympy import MatrixSymbol, Poly, symbols
@@ -11,7 +11,8 @@ from .symbols import I_k, S, alpha, beta, k, v
 from .token_forms import recurrence
 
 DEEP_DIVE = (
-    "“Gated Delta Net Attention: A Deep Dive into the Linear Attention Mechanism Powering Qwen3.5”"
+    "“Gated Delta Net Attention: A Deep Dive into the Linear Attention Mechanism Powering Qwen3.5” "
+    "(2026; our copy has no date)"
 )
 
 
@@ -63,29 +64,14 @@ def code_reads_undecayed(form="corrected"):
     return relative_error(undecayed_read(x) if form == "printed" else recurrence(x)[0], right)
 
 
-@erratum(
-    "corner-needs-beta",
-    source=f"{MEGATRON}: “Two corners recover the parents”",
-    printed=r"\alpha_t \to 1 \text{ with } \beta_t \to 1 \text{ gives the delta rule}",
-    corrected=r"\alpha_t \to 1 \text{ alone gives the delta rule, for every } \beta_t",
-    consequence="Taking $\\beta$ to 1 as well leaves only the delta rule of full write strength.",
-    label="eq-gdn-to-delta",
-    method="algebra",
-)
-def corner_needs_beta(form="corrected"):
-    """The gated rule at the corner minus the delta rule of strength beta."""
-    strength = 1 if form == "printed" else beta
-    at_the_corner = S * (I_k - strength * k * k.T) + strength * v * k.T
-    return at_the_corner - (S * (I_k - beta * k * k.T) + beta * v * k.T)
-
-
 L, C, d = symbols("L C d", positive=True)
 state, M_i, X_i, M_j, X_j = (MatrixSymbol(name, d, d) for name in ("S", "M_i", "X_i", "M_j", "X_j"))
 
 
 @erratum(
     "scan-operator",
-    source="Songlin Yang, “DeltaNet Explained (Part II)”: the associative operator of the scan",
+    source="Songlin Yang, “DeltaNet Explained (Part II)” (2024; which version of the page we read "
+    "was not recorded): the associative operator of the scan",
     printed=r"(\mathbf{M}_i, \mathbf{X}_i) \bullet (\mathbf{M}_j, \mathbf{X}_j) = (\mathbf{M}_i"
     r"\mathbf{M}_j,\ \mathbf{M}_j\mathbf{X}_i + \mathbf{X}_j)",
     corrected=r"(\mathbf{M}_i, \mathbf{X}_i) \bullet (\mathbf{M}_j, \mathbf{X}_j) = (\mathbf{M}_i"
@@ -104,11 +90,12 @@ def scan_operator(form="corrected"):
 
 @erratum(
     "saving",
-    source=f"{MEGATRON}: the saving of training flops over full attention",
+    source=f"{MEGATRON}: the saving of training flops over full attention, “roughly a factor”",
     printed=r"L / C",
     corrected=r"L / (C + d)",
-    consequence="From the page's own costs, $L^2 d$ against $LCd + Ld^2$. At $L = 32768$, "
-    "$C = 64$, $d = 128$: a factor of 171, not 512.",
+    consequence="From the page's own costs, $L^2 d$ against $LCd + Ld^2$. The printed form holds "
+    "where $d$ is small beside $C$. At the page's $C = 64$, with $d = 128$ and $L = 32768$, the "
+    "saving is a factor of 171, not 512.",
     label="eq-delta-saving",
     method="algebra",
 )
@@ -160,32 +147,6 @@ def ragged_chunk(form="corrected"):
     """Rows of the last chunk that belong to the sequence, and rows that do not."""
     used, foreign = (53, 11) if form == "printed" else (49, 15)
     return [113 % 64 - used, 64 - 113 % 64 - foreign]
-
-
-def decay_from_the_gate(a, dt_bias, A_log, exponent):
-    """`exp(-exponent * softplus(a + dt_bias))`, with `exponent` a function of `A_log`."""
-    return np.exp(-exponent(A_log) * np.logaddexp(0, a + dt_bias))
-
-
-@erratum(
-    "gate-without-a-log",
-    source="Modular, the Mojo module gated_delta: the note on decay_per_token",
-    printed=r"\alpha = \exp(-\mathrm{softplus}(\cdot))",
-    corrected=r"\alpha = \exp(-e^{A_{\log}}\,\mathrm{softplus}(a + b_{dt}))",
-    consequence="A shorthand in a comment on the input's layout; the kernel takes the decay as it "
-    "comes. Taken literally it holds for heads with $A_{\\log} = 0$ only.",
-    label="eq-decay-gate",
-    method="float64",
-)
-def gate_without_a_log(form="corrected"):
-    """The decay of eight heads with `A = exp(A_log)` from 1 to 16, as the models initialise it."""
-    rng = np.random.default_rng(0)
-    A_log, a, dt_bias = np.log(np.linspace(1, 16, 8)), rng.normal(size=8), rng.normal(size=8)
-    step = np.log1p(np.exp(a + dt_bias))  # softplus
-    exponent = np.ones_like if form == "printed" else np.exp
-    return relative_error(
-        decay_from_the_gate(a, dt_bias, A_log, exponent), np.exp(-np.exp(A_log) * step)
-    )
 
 
 def figures():

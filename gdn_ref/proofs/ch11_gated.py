@@ -16,7 +16,7 @@ gamma_r, one_over_gamma_i, Gamma_ri = exp(c_r), exp(-c_i), exp(c_r - c_i)
 @verifies(
     "eq-gdn-similarity",
     method="algebra",
-    covers="every entry r > i of every C",
+    covers="every entry r > i of every C, decays not zero, as the equation needs",
     mutants={
         "the inverse on the left": {"left": exp(-c_r), "right": exp(c_i)},
         "rows only": {"right": 1},
@@ -27,7 +27,8 @@ gamma_r, one_over_gamma_i, Gamma_ri = exp(c_r), exp(-c_i), exp(c_r - c_i)
 def similar(left=gamma_r, right=one_over_gamma_i, Gamma=Gamma_ri):
     """Entry (r, i) of A~ is beta_r Gamma_ri kappa; of Dg A Dg^-1, gamma_r beta_r kappa / gamma_i.
 
-    On and above the diagonal both are zero.
+    On and above the diagonal both are zero. Multiplied by Dg on the right, the equation holds for
+    decays of zero too; `At_Dgamma` of formal/decay.v proves that.
     """
     return (beta * Gamma * overlap - left * (beta * overlap) * right).expand()
 
@@ -35,7 +36,7 @@ def similar(left=gamma_r, right=one_over_gamma_i, Gamma=Gamma_ri):
 @verifies(
     "eq-gdn-similarity",
     method="modular",
-    covers="C=64, d_k=128",
+    covers="C=64, d_k=128, decays not zero",
     mutants={
         name: {"form": FORM | change}
         for name, change in MUTANTS["eq-wy-u"].items()
@@ -52,23 +53,26 @@ def similar_at_real_size(form=FORM):
 
 
 Dg = MatrixSymbol("D_gamma", r, r)  # diagonal, so that it commutes with B
+CLEARED = Dg * A  # A~ Dg, for every decay: Gamma_ri gamma_i = gamma_r (eq-decay-mask-factor)
 
 
 @verifies(
     "eq-gdn-w-gated",
     method="algebra",
-    covers="every C, d_k",
+    covers="every C, d_k, every decay, zero included",
     mutants={
-        "rows not scaled": {"W_left": W},
-        "rows scaled the other way": {"W_left": Dg.I * W},
-        "scaled inside and after": {"W_left": Dg * Dg * W},
+        "scaled inside and after": {"scale": Dg},
         "raw K inside": {"right": (I_r + A) * W},
-        "ungated solve": {"gated": A},
+        "ungated solve": {"gated": A * Dg},
+        "sign of A~": {"gated": -CLEARED},
     },
 )
-def gated_w(W_left=Dg * W, gated=Dg * A * Dg.I, right=Dg * (I_r + A) * W):
-    """(I + A~) Dg W = B Dg K: A~ = Dg A Dg^-1, and B Dg K = Dg B K = Dg (I + A) W."""
-    return (I_r + gated) * W_left - right
+def gated_w(scale=I_r, gated=CLEARED, right=Dg * (I_r + A) * W):
+    """(I + A~) Dg W = B Dg K: A~ Dg = Dg A, and B Dg K = Dg B K = Dg (I + A) W.
+
+    Nothing is divided. In Rocq: `gated_w` of formal/affine.v.
+    """
+    return (Dg + gated) * scale * W - right
 
 
 @verifies(

@@ -1,13 +1,24 @@
 """The inverse that a kernel forms, with decay, and why nobody divides the decay away."""
 
+from math import prod
+
 import numpy as np
 
 from .. import wy
 from ..chunking import decay
+from .ch11_mutants import Gamma_with_the_writer, Gamma_without_the_reader
 from .data import hard_inputs
 from .registry import verifies
 from .symbols import I_k, S, alpha, beta, gamma, k, v
-from .token_forms import FORM, first_chunk, modular_tokens, polynomial_tokens, rows, solve
+from .token_forms import (
+    FORM,
+    first_chunk,
+    modular_tokens,
+    polynomial_tokens,
+    recurrence,
+    rows,
+    solve,
+)
 
 FACTOR = I_k - beta * k * k.T
 
@@ -58,46 +69,72 @@ def inverse(A):
     method="polynomial",
     covers="C=4, d_k=3, every decay, zero included",
     mutants={
-        "Gamma on the plain A's inverse twice": {"mask": lambda Gamma: Gamma * Gamma},
+        "Gamma twice": {"mask": lambda Gamma: Gamma * Gamma},
         "no Gamma": {"mask": lambda Gamma: 0 * Gamma + 1},
         "Gamma transposed": {"mask": lambda Gamma: Gamma.T},
+        "Gamma with the writer's decay": {"first": 0},
+        "Gamma without the reader's decay": {"last": 0},
     },
+    part="the first line",
 )
-def decay_thins_the_inverse(mask=lambda Gamma: Gamma):
-    """Entry by entry with a symbol in each place: paths to one token share their decay."""
+def decay_thins_the_inverse(mask=lambda Gamma: Gamma, first=1, last=1):
+    """Entry by entry with a symbol in each place: paths to one token share their decay.
+
+    Here every entry of Gamma is multiplied out. In Rocq: `decay_thins_the_inverse`.
+    """
     x = first_chunk(polynomial_tokens())
-    return inverse(x.A_gated) - mask(x.Gamma) * inverse(x.A)
+    alpha, one, zero = x.alpha.tolist(), x.alpha[0] ** 0, x.alpha[0] * 0
+    Gamma = np.array(
+        [
+            [prod(alpha[i + first : r + last], start=one) if i <= r else zero for i in range(4)]
+            for r in range(4)
+        ]
+    )
+    return inverse(x.A_gated) - mask(Gamma) * inverse(x.A)
 
 
 @verifies(
     "eq-gdn-inverse",
     method="modular",
-    covers="C=64, d_k=128",
+    covers="C=64, d_k=128, d_v=96",
     mutants={
-        "no Gamma": {"mask": lambda Gamma: 0 * Gamma + 1},
-        "the strict Gamma": {"mask": lambda Gamma: Gamma - np.eye(len(Gamma), dtype=np.int64)},
+        "no Gamma": {"mask": lambda x: 0 * x.Gamma + 1},
+        "strict Gamma": {"mask": lambda x: x.Gamma - np.eye(len(x.alpha), dtype=np.int64)},
+        "Gamma with the writer's decay": {"mask": Gamma_with_the_writer},
+        "Gamma without the reader's decay": {"mask": Gamma_without_the_reader},
     },
+    part="the first line: Gamma . (I + A)^-1, put in the place of (I + A~)^-1",
 )
-def decay_thins_the_inverse_at_real_size(mask=lambda Gamma: Gamma):
-    """The same for a whole chunk; the entries have degree at most 4 * 63."""
-    x = first_chunk(modular_tokens(), FORM)
-    return inverse(x.A_gated) - mask(x.Gamma) * inverse(x.A)
+def decay_thins_the_inverse_at_real_size(mask=lambda x: x.Gamma):
+    """(Gamma . (I + A)^-1) B (V - Dg K S^T) against the deltas of 64 tokens: A~ is not needed."""
+    tokens = modular_tokens(number_of_chunks=1)
+    x = first_chunk(tokens)
+    residual = rows(x.beta, x.V - rows(x.gamma, x.K @ x.S.T))
+    return (mask(x) * inverse(x.A)) @ residual - recurrence(tokens)[1]
 
 
 @verifies(
     "eq-gdn-inverse",
     method="float64",
-    covers="gdn_ref.wy.solve, unit keys, beta up to 2, 64 tokens: the bound",
+    covers="gdn_ref.wy.solve, 64 tokens, unit keys of 4 mean cosines, beta up to 2",
     mutants={
+        "half as much": {"bound": lambda beta, Gamma: beta[:, None] * Gamma / 2},
+        "Gamma twice": {"bound": lambda beta, Gamma: beta[:, None] * Gamma**2},
+        "the writer's beta": {"bound": lambda beta, Gamma: beta[None, :] * Gamma},
+    },
+    inputs={
         "keys of length 1.5": {"length": 1.5},
         "strengths up to 4": {"stronger": 2.0},
     },
+    part="the second line, the bound",
 )
-def the_bound(length=1.0, stronger=1.0):
+def the_bound(bound=lambda beta, Gamma: beta[:, None] * Gamma, length=1.0, stronger=1.0):
     """How far an entry below the diagonal exceeds beta_r Gamma_ri: not at all."""
-    _, K, _, g, strength, _ = hard_inputs(T=64)
-    strength = stronger * strength
-    Gamma = decay(g)[1]
-    found = wy.solve(wy.interaction(length * K, strength, Gamma), np.eye(64))
-    excess = np.tril(np.abs(found) - strength[:, None] * Gamma, -1)
-    return float(excess.max().clip(0))
+    excess = 0.0
+    for cosine in (0, 0.5, 0.9, 1):
+        _, K, _, g, strength, _ = hard_inputs(T=64, cosine=cosine)
+        strength = stronger * strength
+        Gamma = decay(g)[1]
+        found = wy.solve(wy.interaction(length * K, strength, Gamma), np.eye(64))
+        excess = max(excess, np.tril(np.abs(found) - bound(strength, Gamma), -1).max())
+    return float(excess)

@@ -20,11 +20,11 @@ u_gated_new = beta * (v - alpha * U.T * D * K * k)
     method="algebra",
     covers="every r, d_k, d_v",
     mutants={
-        "beta left out of A": {"row": alpha * k.T * K.T * D},
-        "M for Gamma": {"row": beta * k.T * K.T},
-        "Gamma without the reader's decay": {"row": beta * k.T * K.T * D},
-        "sign of A": {"row": -alpha * beta * k.T * K.T * D},
-        "beta left out on the right": {"right": v.T},
+        "gated A without beta": {"row": alpha * k.T * K.T * D},
+        "ungated solve (the delta rule's U)": {"row": beta * k.T * K.T},
+        "gated A without the reader's decay": {"row": beta * k.T * K.T * D},
+        "gated A of the opposite sign": {"row": -alpha * beta * k.T * K.T * D},
+        "no beta on the right of U": {"right": v.T},
     },
 )
 def system_of_u(row=alpha * beta * k.T * K.T * D, right=beta * v.T):
@@ -58,12 +58,12 @@ def writes_at_real_size(form=FORM):
     method="modular",
     covers="C=64, d_k=128, d_v=96, strict or inclusive Gamma inside A~",
     mutants={
-        "Gamma with the reversed decays": {
+        "gated A with the reversed decays": {
             "change": {
                 "A_gated": lambda x: rows(x.beta, strict(decay_mask(x.alpha[::-1])) * (x.K @ x.K.T))
             }
         },
-        "no Gamma": {"change": {"A_gated": lambda x: x.A}},
+        "ungated solve (the delta rule's U)": {"change": {"A_gated": lambda x: x.A}},
     },
 )
 def strict_or_inclusive(change=EQUIVALENT["strict Gamma inside the gated A"]):
@@ -76,7 +76,7 @@ def strict_or_inclusive(change=EQUIVALENT["strict Gamma inside the gated A"]):
     method="float64",
     covers="gdn_ref.wy.u, C=50",
     mutants={
-        "the delta rule's U": {"u": lambda K, V, beta, Gamma: wy.u(K, V, beta)},
+        "ungated solve (the delta rule's U)": {"u": lambda K, V, beta, Gamma: wy.u(K, V, beta)},
         "no solve": {"u": lambda K, V, beta, Gamma: beta[:, None] * V},
     },
 )

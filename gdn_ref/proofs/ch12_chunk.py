@@ -6,8 +6,7 @@ loop walked backwards, which `ch12_token` proves. Both are polynomials of degree
 8 * 128 + 8 in the inputs, so a wrong form passes with probability at most 1032 / p.
 """
 
-import numpy as np
-from sympy import DiagMatrix, MatrixSymbol, Trace, symbols
+from sympy import DiagMatrix, MatrixSymbol, symbols
 
 from .ch12_form import (
     BACKWARD,
@@ -26,10 +25,10 @@ from .ch12_mutants import NAMES, gradients
 from .ch12_token import do, inputs
 from .data import relative_error
 from .registry import verifies
-from .symbols import D, E, I_r, K, S, alpha, beta, d_k, d_v, gamma, k, q, r, v
+from .symbols import D, E, K, S, alpha, beta, d_k, d_v, gamma, k, no_tokens, q, v
 from .token_forms import REAL_SIZE, float64_tokens, modular_tokens, solve, strict
 
-m = symbols("m", integer=True, positive=True)  # tokens after token r
+m = symbols("m", integer=True, nonnegative=True)  # tokens after token r
 K_, Q_ = MatrixSymbol("K_later", m, d_k), MatrixSymbol("Q_later", m, d_k)
 Z_, dO_ = MatrixSymbol("Z_later", m, d_v), MatrixSymbol("dO_later", m, d_v)
 B_ = DiagMatrix(MatrixSymbol("beta_later", m, 1))
@@ -78,7 +77,7 @@ def the_package(mistake, *names):
     mutants={
         "own output undecayed": {"own": do * q.T - alpha * beta * z * k.T},
         "sign of the correction": {"own": alpha * (do * q.T + beta * z * k.T)},
-        "z without beta": {"own": alpha * (do * q.T - z * k.T)},
+        "Z without beta": {"own": alpha * (do * q.T - z * k.T)},
     },
 )
 def one_token_further_back(own=alpha * (do * q.T - beta * z * k.T)):
@@ -87,7 +86,8 @@ def one_token_further_back(own=alpha * (do * q.T - beta * z * k.T)):
     Every decay in the sum takes a factor alpha, and token r joins the later tokens.
     """
     grown = alpha * to_end * dS + dO_.T * (alpha * D_) * Q_ - Z_.T * B_ * (alpha * D_) * K_
-    return alpha * (LAMBDA - beta * z * k.T) - (grown + own)
+    base = no_tokens(LATER, m).subs(to_end, 1) - dS
+    return [base, alpha * (LAMBDA - beta * z * k.T) - (grown + own)]
 
 
 def unrolled(x, row):
@@ -140,7 +140,10 @@ def one_more_row(
     column=k.T * K_.T * D_ * B_,
     right=k.T * (q * do.T + Q_.T * D_ * dO_ + to_end * dS.T),
 ):
-    """z = Lambda k, transposed, is row r of dE less row r of A~^T times the rows of Z below."""
+    """z = Lambda k, transposed, is row r of dE less row r of A~^T times the rows of Z below.
+
+    Later tokens may be none: then this is the last row, where the substitution starts.
+    """
     return (LAMBDA * k).T - (right - column * Z_)
 
 
@@ -158,43 +161,3 @@ WRONG_SOLVES = {
 def rows_are_answers(form=BACKWARD):
     """Row r of Z against Lambda_r k_r of the reversed loop."""
     return at_real_size(form, "Z")
-
-
-A, R, dE = MatrixSymbol("A", r, r), MatrixSymbol("R", r, d_v), MatrixSymbol("dE", r, d_v)
-INVERSE = (I_r + A).I
-
-
-@verifies(
-    "eq-grad-matrix",
-    method="algebra",
-    covers="every C, d_v",
-    mutants={
-        "sign": {"dA": INVERSE.T * dE * (INVERSE * R).T},
-        "right side in place of E": {"dA": -INVERSE.T * dE * R.T},
-        "dE in place of Z": {"dA": -dE * (INVERSE * R).T},
-        "not transposed": {"dA": -(INVERSE * R) * (INVERSE.T * dE).T},
-    },
-)
-def gradient_of_the_matrix(dA=-INVERSE.T * dE * (INVERSE * R).T):
-    """<dE, (I + A)^-1 R> by A, against -Z E^T, and by R, against Z."""
-    loss = Trace(dE.T * INVERSE * R)
-    return [loss.diff(A) - dA, loss.diff(R) - INVERSE.T * dE]
-
-
-@verifies(
-    "eq-grad-matrix",
-    method="modular",
-    covers="C=64, d_k=128, d_v=96",
-    mutants={
-        "one inverse": {"right": lambda T, dT: strict(-(T.T @ dT))},
-        "not transposed": {"right": lambda T, dT: strict(-(T @ dT @ T))},
-        "above the diagonal": {"right": lambda T, dT: strict((-(T.T @ dT @ T.T)).T)},
-    },
-)
-def through_the_inverse(right=lambda T, dT: strict(-(T.T @ dT @ T.T))):
-    """-tril(Z E^T) against the way through the inverse, -tril(T^T dT T^T), dT = dE R^T."""
-    tokens = modular_tokens()
-    x = backward(tokens, modular_loss(tokens))[-1]
-    inverse = solve(x.A_gated, x.A_gated * 0 + np.eye(len(x.alpha), dtype=np.int64))
-    dT = x.dE @ rows(x.beta, x.V - x.read).T
-    return strict(-(x.Z @ x.E.T)) - right(inverse, dT)

@@ -42,7 +42,7 @@ def flops(lines, length, keys, values):
 
 @verifies(
     "eq-grad-flops",
-    method="polynomial",
+    method="enumeration",
     covers="counted, C to 5, d_k to 3, d_v to 4",
     mutants={
         "one product with the state missed": {"back": BACK - 2 * C * d_k * d_v},
@@ -118,7 +118,7 @@ def most_states(chunks, segment):
 
 @verifies(
     "eq-grad-memory",
-    method="polynomial",
+    method="enumeration",
     covers="walks over up to 36 chunks, counted",
     mutants={
         "checkpoints alone": {"claim": N / m},
@@ -140,6 +140,7 @@ def states_at_a_time(claim=N / m + m - 1):
     "eq-grad-memory",
     method="algebra",
     covers="every N",
+    part="the least over all m",
     mutants={
         "half of the chunks": {"best": N / 2},
         "the cube root": {"best": N ** sp.Rational(1, 3)},

@@ -6,8 +6,14 @@ import numpy as np
 
 from .ch12_chunk import at_real_size, forms, package, the_package
 from .ch12_form import BACKWARD, Loss, from_here_on, loop, row_sums, rows, total
-from .registry import verifies
+from .registry import definition, verifies
 from .token_forms import REAL_SIZE, ones_below, polynomial_tokens, strict
+
+definition(
+    "eq-grad-crossing-parts",
+    "What a token gets from an earlier one and from the old state, and what it leaves to the next "
+    "chunk, each times its gradient.",
+)
 
 CROSSING = BACKWARD | {  # dg of eq-grad-crossing: each product counts where its decay lies
     "J": lambda x: x.scores * (x.dO @ x.E.T) - x.A_gated * (x.Z @ x.E.T),
@@ -58,12 +64,12 @@ def one_step_of_the_sum(sign=(1, 1, -1)):
         reading_and_read_exchanged={
             "dc": lambda x: row_sums(x.Q * x.dQ + x.K * (x.dK_read - x.dK_reading))
         },
-        queries_left_out={"dc": lambda x: row_sums(x.K * (x.dK_reading - x.dK_read))},
-        last_state_left_out={"dg": lambda x: from_here_on(x.dc)},
+        the_query_left_out={"dc": lambda x: row_sums(x.K * (x.dK_reading - x.dK_read))},
+        the_last_state_left_out_of_dg={"dg": lambda x: from_here_on(x.dc)},
         only_the_old_state={
             "at_the_end": lambda x: total(x.S * x.gamma[-1] * x.dS_next),
         },
-        summed_forwards={"dg": lambda x: ones_below(len(x.dc), 0) @ x.dc + x.at_the_end},
+        cumulated_forwards={"dg": lambda x: ones_below(len(x.dc), 0) @ x.dc + x.at_the_end},
         not_summed={"dg": lambda x: x.dc + x.at_the_end},
     ),
 )
@@ -75,7 +81,8 @@ def decays(form=BACKWARD):
 @verifies(
     "eq-grad-decay",
     method="modular",
-    covers="both diagonals wrong; " + REAL_SIZE,
+    covers=REAL_SIZE,
+    part="it holds even with both diagonals wrong, of X and of N",
     mutants={
         "X strict in dQ alone": {"change": {"dQ": lambda x: strict_dQ(x)}},
         "N inclusive in reading alone": {
@@ -139,8 +146,9 @@ def pairs(form=CROSSING):
 
 @verifies(
     "eq-grad-crossing",
-    method="polynomial",
+    method="enumeration",
     covers="C to 9, every pair and every decay",
+    part="which stretches contain the decay of a token",
     mutants={
         "including the key's own decay": {"begin": 0},
         "up to the reader, exclusive": {"end": -1},

@@ -11,7 +11,6 @@ from .ch12_chunk import (
     B_,
     D_,
     FADED,
-    INVERSE,
     K_,
     LAMBDA,
     LATER,
@@ -28,6 +27,7 @@ from .ch12_chunk import (
     z,
 )
 from .ch12_form import BACKWARD, rows
+from .ch12_solve import INVERSE
 from .ch12_token import do
 from .registry import verifies
 from .symbols import D, E, K, S, V, beta, d_k, d_v, gamma, k, q, r, v
@@ -41,7 +41,7 @@ e = MatrixSymbol("delta", d_v, 1)  # the token's correction
     method="algebra",
     covers="every number of tokens, d_k, d_v",
     mutants={
-        "undecayed read": {"dq": S.T * do + K.T * D * E * do},
+        "undecayed read of the queries": {"dq": S.T * do + K.T * D * E * do},
         "the state alone": {"dq": gamma * S.T * do},
         "sign": {"dq": gamma * S.T * do - K.T * D * E * do},
     },
@@ -56,16 +56,32 @@ def row_of_dQ(dq=gamma * S.T * do + K.T * D * E * do):
     method="modular",
     covers=REAL_SIZE,
     mutants=forms(
-        strict_X={"X": lambda x: strict(x.Gamma * (x.dO @ x.E.T))},
-        undecayed_read={"dQ": lambda x: x.dO @ x.S + x.X @ x.K},
+        **{"scores' gradient strict": {"X": lambda x: strict(x.Gamma * (x.dO @ x.E.T))}},
+        undecayed_read_of_the_queries={"dQ": lambda x: x.dO @ x.S + x.X @ x.K},
         transposed_X={"dQ": lambda x: rows(x.gamma, x.dO @ x.S) + x.X.T @ x.K},
         V_for_E={"X": lambda x: x.Gamma * (x.dO @ x.V.T)},
-        no_write_strength={"dV": lambda x: x.Z},
+        no_write_strength_on_dv={"dV": lambda x: x.Z},
     ),
 )
 def queries_and_values(form=BACKWARD):
     """dQ and dV of every token."""
     return at_real_size(form, "dQ", "dV")
+
+
+@verifies(
+    "eq-grad-query",
+    method="float64",
+    covers="gdn_ref.backward, queries and values, chunks of 16",
+    mutants=package(
+        "scores' gradient strict",
+        "undecayed read of the queries",
+        "scores not transposed",
+        "no write strength on dv",
+    ),
+)
+def queries_and_values_of_the_package(mistake=None):
+    """dq and dv of the package against the reversed loop."""
+    return the_package(mistake, "q", "v")
 
 
 @verifies(
@@ -89,12 +105,14 @@ def two_roles(
 
 
 WRONG_KEYS = {
-    "strict_X": {"X": lambda x: strict(x.Gamma * (x.dO @ x.E.T))},
-    "inclusive_N": {"N": lambda x: -rows(x.beta, x.Gamma * (x.Z @ x.E.T))},
-    "sign_of_N": {"N": lambda x: strict(rows(x.beta, x.Gamma * (x.Z @ x.E.T)))},
+    "scores' gradient strict": {"X": lambda x: strict(x.Gamma * (x.dO @ x.E.T))},
+    "overlap's gradient inclusive": {"N": lambda x: -rows(x.beta, x.Gamma * (x.Z @ x.E.T))},
+    "overlap's gradient of the other sign": {
+        "N": lambda x: strict(rows(x.beta, x.Gamma * (x.Z @ x.E.T)))
+    },
     "N_without_beta": {"N": lambda x: -strict(x.Gamma * (x.Z @ x.E.T))},
     "reading_only": {"dK": lambda x: x.dK_reading},
-    "undecayed_read": {"dK_reading": lambda x: x.N @ x.K - x.dV @ x.S},
+    "undecayed read of the keys": {"dK_reading": lambda x: x.N @ x.K - x.dV @ x.S},
     "next_state_left_out": {"dK_read": lambda x: x.N.T @ x.K + x.X.T @ x.Q},
 }
 
@@ -108,17 +126,17 @@ def keys(form=BACKWARD):
 @verifies(
     "eq-grad-key",
     method="float64",
-    covers="gdn_ref.backward, queries, keys and values, chunks of 16",
+    covers="gdn_ref.backward, keys, chunks of 16",
     mutants=package(
         "scores' gradient strict",
         "overlap's gradient inclusive",
         "undecayed read of the keys",
-        "no write strength on dv",
+        "overlap's gradient of the other sign",
     ),
 )
-def vectors_of_the_package(mistake=None):
-    """dq, dk, dv of the package against the reversed loop."""
-    return the_package(mistake, "q", "k", "v")
+def keys_of_the_package(mistake=None):
+    """dk of the package against the reversed loop."""
+    return the_package(mistake, "k")
 
 
 @verifies(
@@ -126,7 +144,7 @@ def vectors_of_the_package(mistake=None):
     method="algebra",
     covers="every number of tokens, d_k, d_v",
     mutants={
-        "the old state alone": {"missing": v - gamma * S * k},
+        "earlier writes left out of dbeta": {"missing": v - gamma * S * k},
         "undecayed": {"missing": v - S * k - E.T * D * K * k},
         "the value alone": {"missing": v},
     },
@@ -141,7 +159,7 @@ def what_was_missing(missing=v - gamma * S * k - E.T * D * K * k):
     method="modular",
     covers=REAL_SIZE,
     mutants=forms(
-        earlier_writes_left_out={"missing": lambda x: x.V - x.read},
+        earlier_writes_left_out_of_dbeta={"missing": lambda x: x.V - x.read},
         delta_for_what_was_missing={"missing": lambda x: x.E},
         inclusive={"missing": lambda x: x.V - x.read - x.overlap @ x.E},
     ),
@@ -155,7 +173,7 @@ def strengths(form=BACKWARD):
     "eq-grad-beta",
     method="float64",
     covers="gdn_ref.backward, chunks of 16",
-    mutants=package("beta through delta alone", "solve not transposed"),
+    mutants=package("earlier writes left out of dbeta", "solve not transposed"),
 )
 def strengths_of_the_package(mistake=None):
     """dbeta of the package against the reversed loop."""
@@ -179,9 +197,9 @@ def derivative_by_the_state():
     method="algebra",
     covers="every C, d_k, d_v",
     mutants={
-        "undecayed": {"carried": dS},
+        "undecayed dS": {"carried": dS},
         "outputs left out": {"outputs": 0 * dS},
-        "outputs undecayed": {"outputs": dO.T * Q},
+        "undecayed outputs in dS": {"outputs": dO.T * Q},
         "corrections added": {"sign": -1},
     },
 )
@@ -200,13 +218,13 @@ def the_chunk_differentiated(carried=gamma * dS, outputs=dO.T * Dg * Q, sign=1):
     method="modular",
     covers=REAL_SIZE,
     mutants=forms(
-        undecayed={
+        undecayed_dS={
             "dS": lambda x: x.dS_next + rows(x.gamma, x.dO).T @ x.Q - rows(x.gamma, x.dV).T @ x.K
         },
         corrections_left_out={
             "dS": lambda x: x.dS_next * x.gamma[-1] + rows(x.gamma, x.dO).T @ x.Q
         },
-        corrections_undecayed={
+        undecayed_corrections_in_dS={
             "dS": lambda x: x.dS_next * x.gamma[-1] + rows(x.gamma, x.dO).T @ x.Q - x.dV.T @ x.K
         },
     ),

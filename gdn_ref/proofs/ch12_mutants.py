@@ -28,7 +28,7 @@ MUTANTS = {  # name -> what the source says, one plausible mistake
     "queries left out of dk": ("+ transpose(dscores) @ q", ""),
     "the next state left out of dk": ("+ to_end * (delta @ dS_next)", ""),
     "no decay to the end in dk": ("+ to_end * (delta @ dS_next)", "+ delta @ dS_next"),
-    "beta through delta alone": (" - overlap @ delta)", ")"),
+    "earlier writes left out of dbeta": (" - overlap @ delta)", ")"),
     "undecayed dS": ("dS = gamma_C * dS_next", "dS = dS_next"),
     "undecayed outputs in dS": ("transpose(gamma * dO) @ q", "transpose(dO) @ q"),
     "undecayed corrections in dS": ("transpose(gamma * dv) @ k", "transpose(dv) @ k"),

@@ -62,6 +62,7 @@ def against_slopes(form, *names):
     "eq-grad-token",
     method="algebra",
     covers="every d_k, d_v",
+    part="the last line",
     mutants={
         "decay forgotten": {"claim": Lambda - beta * (Lambda * k) * k.T},
         "sign of the correction": {"claim": alpha * (Lambda + beta * (Lambda * k) * k.T)},
@@ -93,6 +94,7 @@ def the_first_state(form=TOKEN):
     "eq-grad-token-inputs",
     method="algebra",
     covers="every d_k, d_v",
+    part="all but the write strength",
     mutants={
         "query reads the state before": {"dq": S.T * do},
         "key as reader only": {"dk": -beta * alpha * S.T * Lambda * k},

@@ -1,5 +1,7 @@
 """Chapter 14: what three designs of the forward pass move, counted while they compute.
 
+Counted is the size of every array that a kernel takes and returns, each once.
+
 `T` tokens of one sequence, chunks of `C`; `H_k` key heads, `H_v` value heads; `b` bytes for each
 number of q, k, v, o and of what is made from them, 4 for decays, strengths and states. That the
 kernels compute the rule with nothing but what they read is checked against the token loop.
@@ -46,8 +48,8 @@ def counted(design, extra):
 
 @verifies(
     "eq-floor-bytes",
-    method="polynomial",
-    covers="counted, 8 tokens, up to 2 key and 4 value heads, C 2 and 4",
+    method="enumeration",
+    covers="counted as what each kernel takes and returns; 8 tokens, up to 2 key and 4 value heads",
     mutants={
         "inputs only": {"claim": FLOOR - b * T * H_v * d_v},
         "a key for each value head": {"claim": FLOOR + b * T * (H_v - H_k) * d_k},
@@ -62,8 +64,8 @@ def floor_is_counted(claim=FLOOR):
 
 @verifies(
     "eq-bytes-two-kernels",
-    method="polynomial",
-    covers="counted, 8 tokens, up to 2 key and 4 value heads, C 2 and 4",
+    method="enumeration",
+    covers="counted as what each kernel takes and returns; 8 tokens, up to 2 key and 4 value heads",
     mutants={
         "UT written, not read": {"extra": TWO - b * T * H_v * C},
         "k read once": {"extra": TWO - b * T * H_k * d_k},
@@ -78,8 +80,8 @@ def two_kernels_are_counted(extra=TWO):
 
 @verifies(
     "eq-bytes-three-kernels",
-    method="polynomial",
-    covers="counted, 8 tokens, up to 2 key and 4 value heads, C 2 and 4",
+    method="enumeration",
+    covers="counted as what each kernel takes and returns; 8 tokens, up to 2 key and 4 value heads",
     mutants={
         "no states": {"extra": THREE - 2 * b * T * H_v * d_k * d_v / C},
         "a state a token": {"extra": THREE + 2 * b * T * H_v * d_k * d_v * (1 - 1 / C)},
@@ -126,6 +128,7 @@ def off_the_rule(design):
     "eq-bytes-two-kernels",
     method="float64",
     covers="2 key and 4 value heads, 24 tokens",
+    part="no bytes: the kernels that are counted compute the rule from what they take",
     mutants={"UT without beta": {"first": no_strength}, "without decay": {"first": no_decay}},
 )
 def two_kernels_compute_the_rule(first=transform):
@@ -137,6 +140,7 @@ def two_kernels_compute_the_rule(first=transform):
     "eq-bytes-three-kernels",
     method="float64",
     covers="2 key and 4 value heads, 24 tokens",
+    part="no bytes: the kernels that are counted compute the rule from what they take",
     mutants={"states one place off": {"last": wrong_order}, "U for E": {"last": uncorrected}},
 )
 def three_kernels_compute_the_rule(last=outputs):

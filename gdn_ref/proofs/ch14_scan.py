@@ -12,7 +12,10 @@ from .registry import definition, verifies
 
 s, n, rho, d, r = sp.symbols("s n rho d r", positive=True)
 
-definition("eq-four-limits", "four times, the largest of which decides a forward pass")
+definition(
+    "eq-four-limits",
+    "A model: four times, of which none can be undercut; their largest stands for a forward pass.",
+)
 
 SCAN = T * H_v * (6 * d_k * d_v + 4 * C * d_v + 2 * s * C * d_k)
 THREE = T * H_v * (6 * d_k * d_v + 4 * C * d_v + 4 * C * d_k)
@@ -50,7 +53,7 @@ def three_flops(h_k, c, m_, n_, group=2, chunks_=2):
 
 @verifies(
     "eq-flops-scan",
-    method="polynomial",
+    method="enumeration",
     covers="counted, 2 chunks of 1 and 2 tokens, 1 and 2 slices",
     mutants={
         "scores computed once": {"claim": SCAN.subs(s, 1)},
@@ -79,7 +82,7 @@ OVERLAP = T * H_k * d_k * (C + n)
 
 @verifies(
     "eq-shared-keys",
-    method="polynomial",
+    method="enumeration",
     covers="counted, 1 to 3 key heads, up to 4 blocks of 1 to 3 tokens",
     mutants={
         "for each value head": {"claim": OVERLAP * H_v / H_k},

@@ -73,7 +73,7 @@ def join(maps, S, compose=affine.compose):
 
 @verifies(
     "eq-scan-chain",
-    method="polynomial",
+    method="enumeration",
     covers="counted, 4 to 12 chunks, 2 to 6 segments",
     mutants={
         "two products a chunk": {"plain": 2 * N},
@@ -142,8 +142,8 @@ def segmented(inputs, width, c, segment, compose=affine.compose):
 
 @verifies(
     "eq-segment-bytes",
-    method="polynomial",
-    covers="counted, 12 tokens, 2 to 6 segments, C 1 and 2",
+    method="enumeration",
+    covers="counted as what each kernel takes and returns; 12 tokens, 2 to 6 segments, C 1 and 2",
     mutants={
         "maps stay on the chip": {"maps": 0 * MAP_BYTES},
         "F of the first segment too": {"maps": MAP_BYTES + 8 * H_v * d_k**2},
@@ -166,6 +166,7 @@ def segment_bytes(tokens=TOKEN_BYTES, maps=MAP_BYTES):
     "eq-segment-bytes",
     method="float64",
     covers="2 key and 4 value heads, 24 tokens, 2 to 6 segments",
+    part="no bytes: the segments that are counted give what one scan gives",
     mutants={
         "G alone": {"compose": lambda first, then: then},
         "no write of the segment": {"compose": lambda first, then: (then[0], first[1] @ then[0])},
@@ -185,7 +186,7 @@ def segments_are_exact(compose=affine.compose):
 
 @verifies(
     "eq-segment-flops",
-    method="polynomial",
+    method="enumeration",
     covers="counted, 2 chunks of 1 to 3 tokens",
     mutants={
         "G only": {"claim": (4 * d_k + 2 * C) * d_v},

@@ -9,6 +9,7 @@ from . import modular
 from .data import hard_inputs, relative_error, worst
 from .registry import verifies
 from .symbols import S, d_k, d_v
+from .token_forms import first_chunk, modular_tokens, recurrence
 
 C = symbols("C", integer=True, positive=True)
 Q, K, V, T, P = (
@@ -51,16 +52,20 @@ def outputs_transposed(read=S * Q.T * D, scores=P.T):
 
 @verifies(
     "eq-transposed-state",
-    method="algebra",
-    covers="every C, d_k and d_v",
+    method="modular",
+    covers="C=64, d_k=128, d_v=96",
     mutants={
-        "the decay to the end left out": {"carried": E.T},
-        "the state not decayed": {"kept": S},
+        "the decay to the end left out": {"to_end": lambda x: x.gamma * 0 + 1},
+        "decayed from the start": {"to_end": lambda x: x.gamma},
+        "the state not decayed": {"kept": lambda x: x.gamma[-1] * 0 + 1},
     },
 )
-def decay_on_delta_in_place_of_keys(carried=E.T * TO_END, kept=gamma_C * S):
-    """The decay to the chunk's end may be laid on the deltas instead of on the keys."""
-    return (gamma_C * S + E.T * (TO_END * K)) - (kept + carried * K)
+def decay_on_delta_in_place_of_keys(to_end=lambda x: x.Gamma[-1], kept=lambda x: x.gamma[-1]):
+    """The decay to the chunk's end on the deltas instead of on the keys, against 64 tokens."""
+    tokens = modular_tokens(number_of_chunks=1)
+    _, deltas, last = recurrence(tokens)
+    x = first_chunk(tokens)
+    return x.S * kept(x) + (deltas.T * to_end(x)[None, :]) @ x.K - last
 
 
 K_next = MatrixSymbol("K'", symbols("C'", integer=True, positive=True), d_k)
@@ -115,13 +120,19 @@ def the_lines_of_the_kernel_are_the_chunk_form(last=lambda x: x):
     method="float64",
     covers="50 tokens in a tile of 64, d_k = 12, d_v = 7",
     mutants={
+        "the state fades a little": {"kept": 0.99},
+        "its deltas are 1": {"delta_pad": 1.0},
+    },
+    inputs={
         "padding that decays": {"g_pad": -0.1},
         "padding that repeats the last token": {"repeat": True},
         "padding that writes": {"beta_pad": 1.0, "repeat": True},
         "a value at an empty key": {"beta_pad": 1.0, "v_pad": 1.0},
     },
 )
-def missing_tokens_change_nothing(g_pad=0.0, beta_pad=None, v_pad=0.0, repeat=False):
+def missing_tokens_change_nothing(
+    kept=1.0, delta_pad=0.0, g_pad=0.0, beta_pad=None, v_pad=0.0, repeat=False
+):
     """Outputs and state of the chunk without its padding, and the padding's deltas, which are 0."""
     q, k, v, g, beta, S = hard_inputs(T=50)
 
@@ -138,8 +149,9 @@ def missing_tokens_change_nothing(g_pad=0.0, beta_pad=None, v_pad=0.0, repeat=Fa
     gamma, Gamma = decay(g_long)
     right_side = beta_long[:, None] * (v_long - gamma[:, None] * (k_long @ S.T))
     delta = wy.solve(wy.interaction(k_long, beta_long, Gamma), right_side)
-    error = worst((O[:50], S_next), gated_delta_rule.chunk(S, q, k, v, g, beta))
-    return max(error, np.abs(delta[50:]).max())
+    right, last = gated_delta_rule.chunk(S, q, k, v, g, beta)
+    error = worst((O[:50], S_next), (right, kept * last))
+    return max(error, np.abs(delta[50:] - delta_pad).max())
 
 
 @verifies(

@@ -36,7 +36,7 @@ def _spare(C, s, l, p, m, offset):
 
 @verifies(
     "eq-slot-room",
-    method="algebra",
+    method="enumeration",
     covers="every begin and every length, for C = 1, 2, 3 and 16",
     mutants={
         "without the n": {"offset": 0},
@@ -58,7 +58,7 @@ def room_enough_and_at_most_one_to_spare(offset=1, at_most=1):
 
 @verifies(
     "eq-decay-base-two",
-    method="algebra",
+    method="enumeration",
     covers="400 random chunks of 12 whole decays, 0 to -400 in base 2, in exact fractions",
     mutants={
         "the sum clamped, not each decay": {"clamp_sum": True},
@@ -104,7 +104,7 @@ def held(register, lane, registers=REGISTER_BASES, lanes=LANE_BASES):
 
 @verifies(
     "eq-thread-layout",
-    method="algebra",
+    method="enumeration",
     covers="both registers of all 32 lanes",
     mutants={
         "two blocks in one lane": {

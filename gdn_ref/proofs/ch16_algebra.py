@@ -40,6 +40,7 @@ def one_inverse_gives_z_and_dv(UT=T * B, Z=T.T * dE):
     "eq-transposed-gradients",
     method="algebra",
     covers="every C, d_k and d_v",
+    part="the first two lines",
     mutants={
         "scores transposed": {"scores": P.T},
         "the inverse transposed": {"right": T.T},
@@ -55,6 +56,7 @@ def z_on_its_side(scores=P, right=T, read=dS_next * K.T * TO_END):
     "eq-transposed-gradients",
     method="algebra",
     covers="every C, d_k and d_v",
+    part="the last line",
     mutants={
         "beta left out": {"written": Z.T * D},
         "dO not decayed": {"asked": dO.T},

@@ -60,8 +60,8 @@ def counted(plan, claim):
 
 @verifies(
     "eq-backward-floor",
-    method="polynomial",
-    covers="counted, 8 tokens, up to 2 key and 4 value heads, C 2 and 4",
+    method="enumeration",
+    covers="counted as what each kernel takes and returns; 8 tokens, up to 2 key and 4 value heads",
     mutants={
         "gradients not written": {"claim": FLOOR - b * T * (2 * H_k * d_k + H_v * d_v)},
         "a key for each value head": {"claim": FLOOR + 2 * b * T * (H_v - H_k) * d_k},
@@ -76,8 +76,8 @@ def floor_is_counted(claim=FLOOR):
 
 @verifies(
     "eq-backward-bytes",
-    method="polynomial",
-    covers="counted, 8 tokens, up to 2 key and 4 value heads, C 2 and 4",
+    method="enumeration",
+    covers="counted as what each kernel takes and returns; 8 tokens, up to 2 key and 4 value heads",
     mutants={
         "states written, not read": {"more": MORE - 2 * b * T * STATES},
         "the inverse made once, read twice": {"more": MORE - b * T * H_v * C},
@@ -92,8 +92,8 @@ def four_kernels_are_counted(more=MORE):
 
 @verifies(
     "eq-backward-bytes",
-    method="polynomial",
-    covers="each kernel by itself, counted at the same sizes",
+    method="enumeration",
+    covers="each kernel by itself, counted as what it takes and returns, at the same sizes",
     mutants={
         f"{name} without {what}": {"claims": KERNELS | {name: KERNELS[name] - less}}
         for name, what, less in (
@@ -128,6 +128,7 @@ def another_chunks_gradient(q, k, dO, beta, c, T_inv, dS_last, *, C):
     "eq-backward-bytes",
     method="float64",
     covers="all six gradients of the four kernels, 64 tokens, 2 key and 4 value heads, d 12 and 7",
+    part="no bytes: the kernels that are counted compute the gradients from what they take",
     mutants={
         "states one chunk late": {"states": another_chunks_state},
         "gradients of states one chunk late": {"gradients": another_chunks_gradient},
@@ -147,7 +148,7 @@ def what_is_read_is_enough(states=chunk_states, gradients=state_gradients):
 
 @verifies(
     "eq-backward-flops",
-    method="polynomial",
+    method="enumeration",
     covers="each of three kernels, counted, 16 tokens, 1 and 2 slices",
     mutants={
         "scores for all slices at once": {"total": TOTAL.subs(s, 1)},
@@ -190,7 +191,7 @@ def most_kept(chunks, segment, freed=True):
 
 @verifies(
     "eq-backward-segments",
-    method="polynomial",
+    method="enumeration",
     covers="walks over up to 64 chunks, every segment that divides them",
     mutants={
         "without the gradients": {"claim": N / m + m - 1},
@@ -212,6 +213,7 @@ def states_at_a_time(claim=N / m + 2 * m - 1, freed=True):
     "eq-backward-segments",
     method="algebra",
     covers="every N",
+    part="the least over all m",
     mutants={
         "the root of N": {"best": sp.sqrt(N)},
         "the root of 2 N": {"best": sp.sqrt(2 * N)},

@@ -18,7 +18,7 @@ LENGTHS = (9, 1, 14)  # of the packed sequences
 
 @verifies(
     "eq-padding-share",
-    method="algebra",
+    method="enumeration",
     covers="rows counted, all batches of three sequences of 1 to 5 tokens",
     mutants={
         "the shortest for the mean": {
@@ -45,7 +45,7 @@ def padding_is_counted(
 
 @verifies(
     "eq-packed-slots",
-    method="algebra",
+    method="enumeration",
     covers="three sequences of every length, for C = 1, 2, 3 and 4",
     mutants={
         "a program a chunk of the row": {"programs": lambda T, N, C: ceiling(T / C)},

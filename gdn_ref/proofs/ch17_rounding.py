@@ -63,7 +63,7 @@ LAMBDA = alpha**2 * (1 - beta * (2 - beta) / d)
 
 @verifies(
     "eq-drift-mean",
-    method="algebra",
+    method="polynomial",
     covers="d_k = 2 and 3, every decay and strength; the sum for 1 to 4 calls of 1 and 2 tokens",
     mutants={
         "the decay not squared": {"factor": LAMBDA / alpha},
@@ -111,13 +111,13 @@ def truncated(x, bits):
 
 @verifies(
     "eq-decay-stalls",
-    method="algebra",
+    method="enumeration",
     covers="all significands of bfloat16 and float16, in exact fractions",
     mutants={
         "below u": {"below": Fraction(1)},
         "a little above u / 2": {"below": Fraction(1, 2) + Fraction(1, 200)},
-        "cut off, not rounded": {"fl": truncated},
     },
+    inputs={"cut off, not rounded": {"fl": truncated}},
 )
 def nothing_fades(below=Fraction(1, 2), fl=rounded):
     """How many numbers change, decayed by a little less than the bound; all powers of two alike."""

@@ -11,6 +11,7 @@ D = sp.Symbol("d", positive=True)
     "eq-conv-backward",
     method="algebra",
     covers="every z",
+    part="the slope of the activation",
     mutants={
         "the sigmoid alone": {"claim": lambda z, s: s},
         "sign of the second term": {"claim": lambda z, s: s * (1 - z * (1 - s))},
@@ -26,7 +27,8 @@ def slope_of_silu(claim=lambda z, s: s * (1 + z * (1 - s))):
 @verifies(
     "eq-gate-start",
     method="algebra",
-    covers="every range and rate: the integral behind the closed form",
+    covers="every range and rate",
+    part="the integral behind the closed form",
     mutants={"A from zero": {"start": 0}, "not divided by Delta": {"power": 0}},
 )
 def integral_over_delta(start=1, power=1):
@@ -59,6 +61,7 @@ def factor_moves_to_eps(power=2):
     "eq-norm-gradient",
     method="algebra",
     covers="every size, entries on and off the diagonal of the Jacobian",
+    part="the norm without its weight and gate",
     mutants={"norm held fixed": {"pull": 0}, "sum, not mean": {"pull": D}, "sign": {"pull": -1}},
 )
 def jacobian_of_the_norm(pull=1):

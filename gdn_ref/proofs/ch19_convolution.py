@@ -124,7 +124,7 @@ def successors(text):
 
 @verifies(
     "eq-conv-induction",
-    method="polynomial",
+    method="enumeration",
     covers="20 random texts of 24 tokens over 6 letters, coefficients of the letters' values",
     mutants={
         "key of the token itself": {"back": 0},

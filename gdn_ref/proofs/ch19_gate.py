@@ -27,14 +27,14 @@ def longer(tokens, **ranges):
     return below(np.log(2) / np.asarray(tokens, dtype=float), **ranges)
 
 
-def by_quadrature(rate, points=60):
+def by_quadrature(rate, A=A, dt=DT, points=60):
     """The same probability, averaged over A: for each A the logarithm of Delta decides."""
     node, weight = np.polynomial.legendre.leggauss(points)
-    kinks = np.clip([A[0], rate / DT[1], rate / DT[0], A[1]], *A)
+    kinks = np.clip([A[0], rate / dt[1], rate / dt[0], A[1]], *A)
     total = 0.0
     for start, end in zip(np.log(kinks[:-1]), np.log(kinks[1:]), strict=True):
         a = np.exp((end - start) / 2 * node + (end + start) / 2)
-        share = np.clip(np.log(rate / (a * DT[0])) / np.log(DT[1] / DT[0]), 0, 1)
+        share = np.clip(np.log(rate / (a * dt[0])) / np.log(dt[1] / dt[0]), 0, 1)
         total += (end - start) / 2 * (weight * a * share).sum()
     return total / (A[1] - A[0])
 

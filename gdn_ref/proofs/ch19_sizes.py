@@ -27,7 +27,7 @@ def parameters(x, wide=2, gates=2, mixing=1):
 
 @verifies(
     "eq-block-parameters",
-    method="polynomial",
+    method="enumeration",
     covers="four layers of different shapes, built and counted",
     mutants={
         "no output gate": {"wide": 1},
@@ -52,7 +52,7 @@ def cache_bytes(x, b=2, b_S=4, inputs=-1, square=True):
 
 @verifies(
     "eq-layer-cache-bytes",
-    method="polynomial",
+    method="enumeration",
     covers="four layers in bfloat16, caches of two sequences after 1, 2 and 40 tokens",
     mutants={
         "W inputs": {"inputs": 0},

@@ -33,7 +33,7 @@ def kept(x, T, n, attention):
 
 @verifies(
     "eq-hybrid-cache-bytes",
-    method="polynomial",
+    method="enumeration",
     covers=COUNTED,
     mutants={
         "every layer caches": {"claim": lambda x, T: m.cache_bytes(m.with_share(x, x.layers), T)},
@@ -50,7 +50,7 @@ def caches_are_counted(claim=m.cache_bytes):
 
 @verifies(
     "eq-hybrid-state-bytes",
-    method="polynomial",
+    method="enumeration",
     covers=COUNTED,
     mutants={
         "no window": {"claim": lambda x: 4 * x.linear * x.value_heads * x.d_k * x.d_v},
@@ -66,7 +66,7 @@ def states_are_counted(claim=m.state_bytes):
 
 @verifies(
     "eq-hybrid-weights",
-    method="polynomial",
+    method="enumeration",
     covers="counted, both kinds of layer of 2 stacks",
     mutants={
         "no output gate in attention": {
@@ -96,7 +96,7 @@ def weights_are_counted(full=m.full_weights, linear=m.linear_weights):
 
 @verifies(
     "eq-hybrid-flops",
-    method="polynomial",
+    method="enumeration",
     covers=COUNTED,
     mutants={
         "one FLOP a weight": {"claim": lambda x, T: m.token_flops(x, T) - m.active_weights(x)},
@@ -121,7 +121,7 @@ def flops_are_counted(claim=m.token_flops):
 
 @verifies(
     "eq-hybrid-decode-bytes",
-    method="polynomial",
+    method="enumeration",
     covers=COUNTED,
     mutants={
         "states only read": {"twice": 1},
@@ -147,6 +147,7 @@ def decoding_is_counted(
     "eq-hybrid-decode-bytes",
     method="float64",
     covers="6 tokens, one token a step, against whole passes",
+    part="no bytes: the stack that is counted computes both mixers",
     mutants={"no decay": {"decay": 0.0}, "own token left out": {"own": 0.0}},
 )
 def counted_stack_computes_the_mixers(decay=1.0, own=1.0):
@@ -205,7 +206,7 @@ def watched(held, work):
 
 @verifies(
     "eq-hybrid-intensity",
-    method="polynomial",
+    method="enumeration",
     covers="counted, 2 stacks, 5 tokens",
     mutants={
         "a state is only read": {"state": lambda x: 2 * (4 + sp.Rational(1, x.d_k)) / 4},

@@ -85,7 +85,7 @@ def formula(E, k, n):
 
 @verifies(
     "eq-hybrid-experts",
-    method="polynomial",
+    method="enumeration",
     covers="every choice of 3 tokens, to 5 experts, counted",
     mutants={
         "no overlap": {"claim": lambda E, k, n: n * k},
@@ -113,6 +113,7 @@ SHARP = sp.log((n - 1) * (1 - eps) / eps) / margin
     "eq-hybrid-recall",
     method="algebra",
     covers="every n, margin and error; all other scores as near as they may be",
+    part="the scale is needed, in the worst case",
     mutants={
         "n - 1 forgotten": {"scale": sp.log((1 - eps) / eps) / margin},
         "n for n - 1": {"scale": sp.log(n * (1 - eps) / eps) / margin},
@@ -129,6 +130,7 @@ def scale_is_needed(scale=SHARP):
     "eq-hybrid-recall",
     method="float64",
     covers="up to 4,096 random unit keys of width 64",
+    part="the scale is enough",
     mutants={"half the scale": {"factor": 0.5}, "another key": {"ask": 1}},
 )
 def scale_is_enough(factor=1.0, ask=0):

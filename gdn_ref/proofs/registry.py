@@ -10,7 +10,10 @@ are the parts of the claim that a mutant may replace:
         return summation(i, (i, 1, last)) - n * (n + 1) / 2
 
 `run` calls the check once as it stands and once per mutant. A mutant whose residual passes has
-survived, and that is a failure. An equation that only introduces a name is a `definition`.
+survived, and that is a failure. A mutant is a mistake in the equation; data on which the equation
+does not hold are no mutant, they go under `inputs`. A check that covers only a part of its
+equation says which, in a sentence under `part`. An equation that only introduces a name is a
+`definition`.
 """
 
 import importlib
@@ -22,13 +25,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
+from traceback import extract_tb
 
-METHODS = {
-    "algebra": "computer algebra, symbolic sizes",
-    "polynomial": "exact identity, of polynomials or of counts",
-    "modular": "exact arithmetic modulo 2^61 - 1 on random elements",
-    "float64": "float64, relative Frobenius error at most 1e-12",
-}
+from .report import METHODS, Report, absent, printed_complaints, printed_summary, summary
+
 FLOAT64_PASS = 1e-12  # a float64 check's residual is at most this ...
 FLOAT64_FAIL = 1e-6  # ... and a mutant's at least this
 
@@ -42,10 +42,12 @@ class Check:
     covers: str
     function: Callable
     mutants: dict = field(default_factory=dict)
+    inputs: dict = field(default_factory=dict)
+    part: str = ""
 
     @property
     def name(self):
-        return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__}"
+        return name_of(self.function)
 
     @property
     def key(self):
@@ -68,7 +70,16 @@ class Erratum:
 
     @property
     def name(self):
-        return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__}"
+        return name_of(self.function)
+
+
+def name_of(function):
+    """`module.function`, the module without its package."""
+    return f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+
+
+class NothingToProve(ValueError):
+    """`prove` was asked for what has no check: the caller's mistake, no verdict."""
 
 
 CHECKS: list[Check] = []
@@ -76,15 +87,27 @@ DEFINITIONS: dict[str, str] = {}
 ERRATA: list[Erratum] = []
 
 
-def verifies(label, *, method, covers, mutants):
-    """Register the decorated function as a check of the equation `label`."""
+def verifies(label, *, method, covers, mutants, inputs=None, part=""):
+    """Register the decorated function as a check of the equation `label`.
+
+    Parameters
+    ----------
+    method, covers : str
+        One of `METHODS`, and the sizes or data for which it was checked.
+    mutants : dict
+        Name -> keyword arguments of the function: the equation with a mistake, to be rejected.
+    inputs : dict, optional
+        The same for wrong inputs: the equation is right, but claims nothing about such data.
+    part : str, optional
+        What the check covers, if that is not the whole equation.
+    """
     if method not in METHODS:
         raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
     if not mutants:
         raise ValueError(f"mutants: {label} has none; a check that rejects nothing proves nothing")
 
     def register(function):
-        CHECKS.append(Check(label, method, covers, function, dict(mutants)))
+        CHECKS.append(Check(label, method, covers, function, dict(mutants), inputs or {}, part))
         return function
 
     return register
@@ -158,34 +181,53 @@ def rejected(size, method):
 
 
 def run(check):
-    """Run a check and its mutants; returns a dict that JSON can hold."""
-    start = time.process_time()  # not the clock's: others may work beside it
-    size = magnitude(check.function(), check.method)
-    mutants = []
-    for name, replaced in check.mutants.items():
-        mutant = magnitude(check.function(**replaced), check.method)
-        mutants.append(
-            {"name": name, "residual": _finite(mutant), "rejected": rejected(mutant, check.method)}
-        )
-    return {
+    """Run a check, its mutants and its wrong inputs; returns a dict that JSON can hold.
+
+    An exception on the way is no verdict: `crashed` then says what was raised, and where.
+    """
+    result = {
         "label": check.label,
         "name": check.name,
         "method": check.method,
         "covers": check.covers,
+        "part": check.part,
         "about": inspect.getdoc(check.function) or "",
-        "residual": _finite(size),
-        "passed": passes(size, check.method),
-        "mutants": mutants,
-        "seconds": time.process_time() - start,
+        "residual": "crashed",
+        "passed": False,
+        "crashed": "",
+        "mutants": [],
+        "inputs": [],
         "source": inspect.getsource(check.function),
     }
+    start, at = time.process_time(), "as it stands"  # not the clock's: others may work beside it
+    try:
+        size = magnitude(check.function(), check.method)
+        for kind in ("mutants", "inputs"):
+            for name, replaced in getattr(check, kind).items():
+                at = f"with {name!r}"
+                found = magnitude(check.function(**replaced), check.method)
+                result[kind].append(_attempt(name, found, check.method))
+        result |= {"residual": _finite(size), "passed": passes(size, check.method)}
+    except Exception as error:
+        result["crashed"] = f"{_crash(error)}, {at}"
+    return result | {"seconds": time.process_time() - start}
+
+
+def _attempt(name, size, method):
+    return {"name": name, "residual": _finite(size), "rejected": rejected(size, method)}
+
+
+def _crash(error):
+    """What was raised, and the last line of the proofs that led to it."""
+    frames = extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if Path(__file__).parent in Path(frame.filename).parents]
+    place = (ours or frames)[-1]
+    return f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"
 
 
 def run_erratum(entry):
     """Run both forms of a published slip; passes if the printed fails and the corrected holds."""
-    printed = magnitude(entry.function(form="printed"), entry.method)
-    corrected = magnitude(entry.function(form="corrected"), entry.method)
-    return {
+    result = {
         "key": entry.key,
         "name": entry.name,
         "source_text": entry.source,
@@ -194,10 +236,21 @@ def run_erratum(entry):
         "consequence": entry.consequence,
         "label": entry.label,
         "method": entry.method,
+        "printed_residual": "crashed",
+        "corrected_residual": "crashed",
+        "passed": False,
+        "crashed": "",
+        "source": inspect.getsource(entry.function),
+    }
+    try:
+        printed = magnitude(entry.function(form="printed"), entry.method)
+        corrected = magnitude(entry.function(form="corrected"), entry.method)
+    except Exception as error:
+        return result | {"crashed": _crash(error)}
+    return result | {
         "printed_residual": _finite(printed),
         "corrected_residual": _finite(corrected),
         "passed": passes(corrected, entry.method) and rejected(printed, entry.method),
-        "source": inspect.getsource(entry.function),
     }
 
 
@@ -205,47 +258,22 @@ def _finite(size):
     return size if math.isfinite(size) else "not finite"
 
 
-class Report:
-    """What `prove` returns: printed in a notebook, it shows each check and what it rejected."""
-
-    def __init__(self, results):
-        self.results = results
-
-    def __bool__(self):
-        return all(r["passed"] and all(m["rejected"] for m in r["mutants"]) for r in self.results)
-
-    def __repr__(self):
-        return "\n\n".join(self._lines(r) for r in self.results)
-
-    @staticmethod
-    def _lines(r):
-        residual = r["residual"]
-        residual = f"{residual:.1e}" if isinstance(residual, float) else residual
-        head = [
-            f"{r['label']} {'holds' if r['passed'] else 'FAILS'}: residual {residual}",
-            f"  by {METHODS[r['method']]}",
-            f"  for {r['covers']}",
-        ]
-        mutants = [
-            f"  {'rejects ' if m['rejected'] else 'SURVIVED'} {m['name']}" for m in r["mutants"]
-        ]
-        return "\n".join(head + mutants)
-
-
 def prove(label, method=None):
-    """Run every check of the equation `label`, or those by one method, mutants included.
+    """Evaluate the equation `label` as it is printed, and run every check of it.
 
     Parameters
     ----------
     label : str
         As under the equation, `"eq-gdn-chunk-state"`.
     method : str, optional
-        "algebra", "polynomial", "modular" or "float64". Default: all that the equation has.
+        "algebra", "polynomial", "enumeration", "modular" or "float64": the checks by this method
+        alone. Default: the printed form, where the chapters are at hand, and every check.
 
     Returns
     -------
     Report
         True if every check passes and every mutant is rejected; printed, it says what was done.
+        A check that raises is reported as crashed.
 
     Raises
     ------
@@ -256,26 +284,40 @@ def prove(label, method=None):
         raise TypeError(f"label: expected a string, got {type(label).__name__}")
     load(label)
     checks = [check for check in CHECKS if check.label == label]
-    if not checks and label in DEFINITIONS:
-        raise ValueError(f"label: {label} is a definition, which claims nothing to check")
-    if not checks:
+    as_printed = None if method else run_printed(label)
+    if not checks and as_printed is None:
+        if label in DEFINITIONS:
+            raise NothingToProve(f"label: {label} is a definition, which claims nothing to check")
         near = get_close_matches(label, labels())
         hint = f"did you mean {' or '.join(near)}?" if near else "the verification page lists all"
-        raise ValueError(f"label: no check is registered for {label!r}; {hint}")
+        raise NothingToProve(f"label: no check is registered for {label!r}; {hint}")
     methods = {check.method for check in checks}
     if method is not None and method not in methods:
-        raise ValueError(f"method: {label} has {', '.join(sorted(methods))}, got {method!r}")
+        raise NothingToProve(f"method: {label} has {', '.join(sorted(methods))}, got {method!r}")
     results = [run(check) for check in checks if method in (None, check.method)]
-    return Report(results)
+    return Report(results, as_printed)
+
+
+def run_printed(label):
+    """What the equation gives as a chapter prints it; None where there are no chapters, as in an
+    installed package, or where none prints this label."""
+    try:
+        from . import printed
+
+        if label not in printed.displays():
+            return None
+        printed.load(label)
+        return printed.run(label)
+    except ModuleNotFoundError as error:  # as in a browser, which has no torch and no lark
+        return absent(label, str(error))
 
 
 def proved(*labels):
-    """Print two lines for each check of the equations `labels`: verdict and coverage."""
+    """Print for each equation what holds as it is printed, then two lines per check."""
     for label in labels:
-        for r in prove(label).results:
-            verdict = "holds" if r["passed"] else "FAILS"
-            rejected = sum(mutant["rejected"] for mutant in r["mutants"])
-            print(
-                f"{label} {verdict} ({r['method']}), rejects {rejected} of {len(r['mutants'])} "
-                f"mutants\n    for {r['covers']}"
-            )
+        report = prove(label)
+        if report.printed:
+            lines = printed_complaints(report.printed)
+            print(*(lines or [f"{label} {printed_summary(report.printed)}"]), sep="\n")
+        for result in report.results:
+            print(summary(result))

@@ -2,14 +2,25 @@
 
 An induction step adds one token to the r tokens that are already there. Those are stacked, row by
 row, in `K`, `V`, `W`, `U`, `E`; what is added is in small letters. Nothing is expanded into
-entries, so a step holds for every r, d_k and d_v. `entries` makes small matrices of symbols for
-the checks that do expand.
+entries, so a step holds for every r, d_k and d_v; r may be 0, and `no_tokens` evaluates the base
+there. `entries` makes small matrices of symbols for the checks that do expand.
 """
 
 import numpy as np
-from sympy import DiagMatrix, Identity, Matrix, MatrixSymbol, symbols
+from sympy import (
+    BlockMatrix,
+    DiagMatrix,
+    Identity,
+    MatMul,
+    Matrix,
+    MatrixSymbol,
+    ZeroMatrix,
+    block_collapse,
+    symbols,
+)
 
-r, d_k, d_v = symbols("r d_k d_v", integer=True, positive=True)
+r = symbols("r", integer=True, nonnegative=True)
+d_k, d_v = symbols("d_k d_v", integer=True, positive=True)
 
 alpha, beta = symbols("alpha beta")  # decay and write strength of the token that is added
 gamma = symbols("gamma")  # decay from the state before the chunk to the last of the r tokens
@@ -36,6 +47,22 @@ FACTOR = I_k - beta * k * k.T  # what one token of the delta rule does to a stat
 WRITE = beta * v * k.T  # what it adds
 w_new = beta * (k - W.T * K * k)  # its row of W (eq-wy-product)
 u_new = beta * (v - U.T * K * k)  # and of U (eq-wy-sum)
+
+
+def stacked(work, *pairs):
+    """`work` on matrices of one row more: each pair is the rows so far and the row below them."""
+    return block_collapse(work(*(BlockMatrix([[above], [row]]) for above, row in pairs)))
+
+
+def no_tokens(claim, size=r):
+    """The claim for `size` = 0, where nothing is stacked: products over no token are zero, and
+    nothing has decayed since the chunk began."""
+
+    def over_nothing(word):
+        return isinstance(word, MatMul) and any(0 in x.shape for x in word.args if x.is_Matrix)
+
+    at_zero = claim.subs({size: 0, gamma: 1})
+    return at_zero.replace(over_nothing, lambda word: ZeroMatrix(*word.shape)).doit()
 
 
 def entries(name, rows, columns=1):

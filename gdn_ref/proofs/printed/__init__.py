@@ -1,0 +1,17 @@
+"""The printed equation is what is evaluated: the TeX of the chapters, parsed and computed.
+
+`lexer` and `tree` read the notation, `evaluate` computes it in a `World` that says what each
+letter means, `mutate` alters it, `check` holds it to the world and counts what was rejected. The
+modules `chNN` say, label by label, which world an equation is evaluated in.
+"""
+
+from .check import PRINTED, READ, load, printed, read, run
+from .draws import Draw, gradient
+from .source import displays
+from .values import Depends, Family, Multiple, Refused, columns, entries, listed
+from .world import World
+
+__all__ = [
+    "PRINTED", "READ", "Depends", "Draw", "Family", "Multiple", "Refused", "World", "columns",
+    "displays", "entries", "gradient", "listed", "load", "printed", "read", "run",
+]  # fmt: skip

@@ -1,0 +1,139 @@
+"""Chapter 1: attention as a memory, as it is printed."""
+
+from functools import cache
+from math import exp
+
+import numpy as np
+
+from ... import linear_attention
+from ..ch01_cost import kept, softmax_read
+from ..counting import multiplications
+from .check import printed, read
+from .memory import T, from_nothing, inputs, linear, run, tokens
+from .rule import orthonormal, vars_of
+from .values import Depends, Family, Refused, columns, divided, entries
+from .world import World
+
+LOOP = "gdn_ref.linear_attention.step, token by token"
+COUNT = {"arithmetic": "counted"}
+
+
+def online(q, K, V):
+    """A softmax read in one pass over the rows: what was summed is rescaled at each new maximum."""
+    top, total, read = -np.inf, 0.0, 0 * V[0]
+    for k, v in zip(K, V, strict=True):
+        best = max(top, k @ q)
+        old, new = exp(top - best), exp(k @ q - best)
+        top, total, read = best, old * total + new, old * read + new * v
+    return read / total
+
+
+def softmax(draw):
+    """Each read by the one-pass softmax; the weights are what it reads of unit values."""
+    q, k, v, _ = inputs(draw)
+    outputs = np.array([online(q[t], k[: t + 1], v[: t + 1]) for t in range(T)])
+    p = np.array([online(q[t], k[: t + 1], np.eye(T)[: t + 1]) for t in range(T)])
+    world = tokens(vars_of(q=q, k=k, v=v, states=[], outputs=outputs))
+
+    def weight(t, i):
+        if i > t:
+            raise Refused("no weight of a token that is still to come")
+        return entries(p)[t, i]
+
+    return World(world.letters | {"p_": Family(weight)}, ranges=world.ranges)
+
+
+printed("eq-softmax-attention", softmax, against="one-pass softmax", arithmetic="float64")
+
+
+@cache
+def memories(draw):
+    """Bytes of caches and states that a small model keeps after T tokens."""
+    T, L, H, d_k, d_v = draw.anew().sizes(5, 2, 8)
+    cached, state = [np.float16, np.float32, np.float64], [np.float64, np.float16, np.float32]
+    kind, wide = cached[draw.seed], state[draw.seed]
+    cache_bytes, _ = kept(T, L, H, d_k, d_v, kind)
+    _, state_bytes = kept(T, L, H, d_k, d_v, wide)
+    row, _ = kept(1, L, H, d_k, d_v, kind)  # what the cache grows by, a token
+    letters = {
+        "T": T, "L": L, "H": H, "d_k": d_k, "d_v": d_v, "b": np.dtype(kind).itemsize,
+        "b_S": np.dtype(wide).itemsize, "cache bytes": cache_bytes, "state bytes": state_bytes,
+        r"T^\ast": divided(state_bytes, row),
+    }  # fmt: skip
+    return World(letters)
+
+
+printed("eq-kv-cache-bytes eq-state-bytes", memories, against="bytes of the arrays kept", **COUNT)
+printed("eq-cache-crossover", memories, against="bytes of states over those of a row", **COUNT)
+
+read(
+    "eq-feature-map",
+    fingerprint="9039fdf1262c",
+    against="ch01_attention_memory.no_finite_feature_map",
+    why="It proposes an exchange and claims no equality; below it is proved that there is none.",
+)
+
+
+def powers(draw):
+    """Any number in the place of e, and two to five keys."""
+    letters = {"e": draw.anew().number(2, 3)}
+    return World(letters, ranges={"m": range(2, 6), "i": range(5), "j": range(5)})
+
+
+VANDERMONDE = "determinants by elimination"
+printed("eq-no-finite-feature-map", powers, against=VANDERMONDE, anything="e")
+
+printed("eq-linear-attention", from_nothing, against=LOOP)
+printed("eq-linear-attention-recurrence", linear, against=LOOP, defines=True)
+ALL = r"\mathbf{Q} \mathbf{K} \mathbf{V}"
+printed("eq-reordering", linear, against="both products multiplied out", anything=ALL)
+printed("eq-linear-attention-state eq-linear-attention-parallel", linear, against=LOOP)
+
+
+@cache
+def recalled(draw):
+    """Keys that are orthonormal, and keys that are not: the loop's last state for each."""
+    _, k, v, S = inputs(draw, T=3)
+    K = r"\mathbf{K}"
+    letters = {
+        r"\mathbf{S}_T": Depends(lambda at: run(k, at[K], v, 0 * S)[0][-1]),
+        r"\boldsymbol{k}_": Family(lambda j: Depends(lambda at: columns(at[K])[j,])),
+        r"\boldsymbol{v}_": columns(v),
+    }
+    keys = [orthonormal(draw.anew(1), 4)[:3], k]
+    return World(letters, ranges={K: keys, "j": range(1, 4)})
+
+
+printed("eq-exact-recall", recalled, against=LOOP)
+
+
+@cache
+def reads(draw):
+    """The products of one softmax read of t rows, and of one step, counted."""
+    d_k, d_v = draw.anew().sizes(2, 2, 9)
+    letters = {
+        "d_k": d_k, "d_v": d_v,
+        r"n_\text{cache}": lambda t: multiplications(softmax_read, (d_k,), (t, d_k), (t, d_v)),
+        r"n_\text{state}": multiplications(
+            linear_attention.step, (d_v, d_k), (d_k,), (d_k,), (d_v,)
+        ),
+    }  # fmt: skip
+    return World(letters, ranges={"t": range(1, 6)})
+
+
+printed("eq-multiplications-per-token", reads, against="counted products of the code", **COUNT)
+
+
+@cache
+def normalised(draw):
+    """Means of the cached values, weighted by their scores, and sums of the cached keys."""
+    q, k, v, S = inputs(draw)
+    scores = [k[: t + 1] @ q[t] for t in range(T)]
+    means = [w @ v[: t + 1] / w.sum() for t, w in enumerate(scores)]
+    states, _ = run(q, k, v, 0 * S)
+    world = tokens(vars_of(q=q, k=k, v=v, states=states, outputs=np.array(means)))
+    z = [k[:t].sum(0) if t else 0 * k[0] for t in range(T + 1)]
+    return World(world.letters | {r"\boldsymbol{z}_": columns(z, 0)}, ranges=world.ranges)
+
+
+printed("eq-normalised-linear-attention", normalised, against="the weighted mean of cached values")

@@ -1,0 +1,194 @@
+"""The worlds of chapter 2: pairs written into an empty state, one by one, by the package."""
+
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import log, sqrt
+
+import numpy as np
+
+from ... import linear_attention
+from ..ch02_capacity import signed_units
+from .memory import D_K, inputs, run, tokens
+from .rule import vars_of
+from .values import Depends, columns, entries
+from .world import World
+
+
+def on_the_sphere(x):
+    """A unit vector for each row of x, from its stereographic picture: exact in any field."""
+    square = (x * x).sum(-1, keepdims=True)
+    return np.concatenate([2 * x, square - 1], -1) / (square + 1)
+
+
+def fractions(array):
+    return np.vectorize(Fraction, otypes=[object])(array)
+
+
+def overlaps(k):
+    return entries(k @ k.T)
+
+
+@cache
+def written(draw):
+    """Keys of any length: the state after all pairs, and the overlaps of the keys."""
+    q, k, v, S = inputs(draw)
+    states, outputs = run(q, k, v, 0 * S)
+    world = tokens(vars_of(q=q, k=k, v=v, states=states, outputs=outputs))
+    letters = {r"\mathbf{S}": states[-1], r"\rho_": overlaps(k)}
+    return World(world.letters | letters, ranges=world.ranges)
+
+
+@cache
+def bounded(draw):
+    """Unit keys, as fractions. At key 1 all other values pull the same way: the worst case."""
+    rng = draw.anew().rng
+    k = on_the_sphere(fractions(rng.integers(1, 6, (4, 2)) * rng.choice([-1, 1], (4, 2))))
+    v, common = fractions(rng.integers(-5, 6, (4, 2))), fractions(rng.integers(1, 6, 2))
+    v[1:] = np.outer(k[1:] @ k[0], common)
+    states, outputs = run(k, k, v, fractions(np.zeros((2, 3), int)))
+    errors = columns([states[-1] @ k[j] - v[j] for j in range(4)])
+    letters = {r"\rho_": overlaps(k), r"\boldsymbol{v}_": columns(v), r"\boldsymbol{e}_": errors}
+    return World(letters, ranges={"i": range(1, 5), "j": range(1, 5)})
+
+
+@cache
+def averaged(draw):
+    """Keys over all plus and minus basis vectors, which have the mean and the mean `k k^T` of
+    uniform unit keys: the crosstalk is quadratic in each key, so nothing else of them counts."""
+    n, d_k, d_v = [(3, 2, 4), (2, 4, 3)][draw.seed]
+    v = draw.anew().array(n, d_v)
+    cases = list(product(signed_units(d_k), repeat=n))
+    outcomes = []
+    for keys in cases:
+        k = np.array(keys)
+        states, _ = run(k, k, v, 0 * v.T @ k)
+        errors = [states[-1] @ k[j] - v[j] for j in range(n)]
+        outcomes.append((Fraction(1, len(cases)), {r"\boldsymbol{e}_": columns(errors)}))
+    letters = {"d_k": d_k, "d_v": d_v, "n": n, r"\boldsymbol{v}_": columns(v)}
+    return World(letters, {"i": range(1, n + 1), "j": range(1, n + 1)}, outcomes)
+
+
+@cache
+def spread(draw):
+    """Unit keys, more than dimensions."""
+    k = on_the_sphere(draw.anew().array(7, D_K - 1))
+    letters = {"n": 7, "d_k": D_K, r"\mathbf{K}": k, r"\rho_": overlaps(k)}
+    return World(letters, ranges={"i": range(1, 8), "j": range(1, 8)})
+
+
+@cache
+def preferring(draw):
+    """Two independent draws from three unit keys with unequal probabilities."""
+    draw = draw.anew()
+    keys, p = on_the_sphere(draw.array(3, D_K - 1)), draw.between(0.1, 1, 3)
+    p = p / p.sum()
+    one, other = r"\boldsymbol{k}", r"\boldsymbol{k}'"
+    outcomes = [
+        (p[a] * p[b], {one: keys[a][:, None], other: keys[b][:, None]})
+        for a, b in product(range(3), repeat=2)
+    ]
+    moment = sum(share * np.outer(key, key) for share, key in zip(p, keys, strict=True))
+    return World({"d_k": D_K, r"\boldsymbol{\Sigma}": moment}, outcomes=outcomes)
+
+
+def numbers(draw):
+    """Any two numbers."""
+    draw = draw.anew()
+    return World({r"\lambda": draw.number(), "x": draw.number()})
+
+
+@cache
+def answerable(draw):
+    """Values that some state returns: at keys that span all dimensions, and at keys that do not."""
+    draw = draw.anew()
+    keys = {3: draw.array(6, 3), 5: draw.array(6, 2) @ draw.array(2, 5)}
+    values = {d: k @ draw.array(d, 2) for d, k in keys.items()}
+    letters = {
+        "n": 6, "d_v": 2, r"\mathbf{K}": Depends(lambda at: keys[at["d_{k}"]]),
+        r"\mathbf{V}": Depends(lambda at: values[at["d_{k}"]]),
+    }  # fmt: skip
+    return World(letters, ranges={"d_k": [3, 5]})
+
+
+def best(k, v):
+    """The state of least squares, by NumPy's solver."""
+    return np.linalg.lstsq(k, v, rcond=None)[0].T
+
+
+@cache
+def least_squares(draw):
+    """Fewer pairs than dimensions, and more."""
+    _, k, v, _ = inputs(draw, T=7, d_k=4)
+    K = r"\mathbf{K}"
+    letters = {
+        "n": Depends(lambda at: len(at[K])), "d_k": 4,
+        r"\mathbf{V}": Depends(lambda at: v[: len(at[K])]),
+        r"\mathbf{S}_\star": Depends(lambda at: best(at[K], v[: len(at[K])])),
+    }  # fmt: skip
+    return World(letters, ranges={K: [k[:3], k]})
+
+
+@cache
+def lost(draw):
+    """More keys than dimensions, values over all plus and minus basis vectors."""
+    n, d_k, d_v = [(5, 2, 1), (3, 2, 2), (4, 3, 1)][draw.seed]
+    k = draw.anew().array(n, d_k)
+    cases = [np.array(rows) for rows in product(signed_units(d_v), repeat=n)]
+    outcomes = [
+        (1 / len(cases), {r"\mathbf{V}": v, r"\mathbf{S}_\star": best(k, v)}) for v in cases
+    ]
+    return World({"n": n, "d_k": d_k, "d_v": d_v, r"\mathbf{K}": k}, outcomes=outcomes)
+
+
+def every(*choices):
+    """All choices of one row from each of several sets of rows, as a batch: [cases, len, d]."""
+    places = np.indices([len(rows) for rows in choices]).reshape(len(choices), -1)
+    return np.stack([rows[place] for rows, place in zip(choices, places, strict=True)], -2)
+
+
+@cache
+def margins(draw):
+    """The margin at key 1: its distribution, counted over all plus and minus basis vectors.
+
+    Its square is quadratic in each key, value and candidate: their means and the means of
+    `k k^T` and `v v^T` are those of uniform unit vectors.
+    """
+    n, d_k, d_v = [(2, 3, 2), (2, 2, 3), (3, 2, 2)][draw.seed]
+    values = every(*[signed_units(d_v)] * (n + 1))  # the last one is the candidate
+    keys = every(*[signed_units(d_k)] * n)
+    k, v = keys[:, None], values[None, :, :n]
+    _, S = linear_attention.recurrent(k, k, v)
+    read = S @ k[..., 0, :, None]
+    margin = ((v[..., 0, :] - values[None, :, n]) * read[..., 0]).sum(-1)
+    counts = Counter(margin.ravel().tolist())
+    outcomes = [(Fraction(count, margin.size), {"m": m}) for m, count in counts.items()]
+    return World({"n": n, "d_k": d_k, "d_v": d_v}, outcomes=outcomes)
+
+
+def full(draw):
+    """The n at which the best rival scores 1, by the page's two rules of thumb and bisection."""
+    N, d_k, d_v = draw.anew().sizes(3, 20, 200)
+    low, high = 0.0, float(d_k * d_v)
+    for _ in range(100):
+        n = (low + high) / 2
+        typical, times = sqrt(n / (d_k * d_v)), sqrt(2 * log(N))
+        low, high = (n, high) if typical * times < 1 else (low, n)
+    return World({"n": low, "N": N, "d_k": d_k, "d_v": d_v})
+
+
+@cache
+def one_margin(draw):
+    """One margin at unit keys and values, by the loop, and a candidate that was not written."""
+    draw = draw.anew()
+    n, d_k, d_v = 5, 4, 3
+    k, v = on_the_sphere(draw.array(n, d_k - 1)), on_the_sphere(draw.array(n + 1, d_v - 1))
+    states, _ = run(k, k, v[:n], v[:n].T @ k * 0)
+    m = [(v[j] - v[n]) @ states[-1] @ k[j] for j in range(n)]
+    letters = {
+        "n": n, "m": Depends(lambda at: m[at["j"] - 1]), r"\rho_": overlaps(k),
+        r"\boldsymbol{v}_": columns(v[:n]), r"\boldsymbol{v}_c": v[n][:, None],
+        r"\boldsymbol{k}_": columns(k), r"\mathbf{S}": states[-1],
+    }  # fmt: skip
+    return World(letters, ranges={"i": range(1, n + 1), "j": range(1, n + 1)})

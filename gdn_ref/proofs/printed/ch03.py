@@ -1,0 +1,99 @@
+"""Chapter 3: the chunk form of linear attention and what it costs, as it is printed."""
+
+from fractions import Fraction
+from functools import cache
+from statistics import harmonic_mean
+
+import numpy as np
+
+from ..ch03_cost import flops, traffic
+from .check import printed
+from .memory import chunks
+from .values import Depends, Family, Refused
+from .world import World
+
+LOOP = "gdn_ref.linear_attention.step, token by token"
+COUNT = {"arithmetic": "counted"}
+
+
+def masks(draw):
+    """Token t sees token i if i <= t."""
+    letters = {
+        r"\mathbf{M}_": Family(lambda T: np.less_equal.outer(np.arange(T), np.arange(T)).T + 0),
+        r"\mathbf{1}": Depends(lambda at: np.ones((at["C"], at["C"]), dtype=int)),
+    }
+    return World(letters, ranges={"C": [2, 3, 4]})
+
+
+printed("eq-mask-blocks", masks, against="which tokens see which", **COUNT)
+printed("eq-chunk-states eq-linear-attention-chunk", chunks, against=LOOP)
+
+
+def mean_width(d_k, d_v):
+    return harmonic_mean([Fraction(d_k), Fraction(d_v)])
+
+
+@cache
+def costs(draw):
+    """FLOPs of the package's code on numbers that count, bytes of its arguments and results."""
+    draw = draw.anew()
+    C, N, d_k, d_v = draw.sizes(4, 2, 7)
+    b, b_S = draw.sizes(2, 1, 9)
+    T = N * C
+
+    def moved(state_bytes):
+        return traffic(T, d_k, d_v, C, b, state_bytes)
+
+    chunked = Fraction(flops("chunk", T, d_k, d_v, C))
+    letters = {
+        "T": T, "C": C, "d_k": d_k, "d_v": d_v, "b": b, "b_S": b_S, r"\bar d": mean_width(d_k, d_v),
+        r"F_\text{rec}": flops("recurrent", T, d_k, d_v), r"F_\text{chunk}": chunked,
+        r"F_\text{par}": flops("parallel", T, d_k, d_v), "bytes": moved(b_S),
+        r"I_\text{memory}": chunked / moved(2 * b), r"I_\text{chip}": chunked / moved(0),
+    }  # fmt: skip
+    return World(letters)
+
+
+FLOPS, BYTES = "counted products of the code", "counted arguments and results of each chunk"
+printed("eq-flops-recurrent eq-flops-parallel eq-flops-chunk", costs, against=FLOPS, **COUNT)
+printed("eq-flops-crossover", costs, against=FLOPS, **COUNT)
+printed("eq-bytes-chunk", costs, against=BYTES, **COUNT)
+printed("eq-arithmetic-intensity", costs, against="counted FLOPs over counted bytes", **COUNT)
+
+
+@cache
+def chunk_sizes(draw):
+    """The counted time of a token at every chunk size that divides T, and the size that is best.
+
+    The numbers are such that the best size divides T.
+    """
+    sizes = [(24, 3, 6, 2, 1, 8), (24, 6, 2, 5, 3, 8), (12, 3, 6, 7, 2, 1)]
+    T, d_k, d_v, b, b_S, rho = sizes[draw.seed]
+    divisors = [C for C in range(1, T + 1) if T % C == 0]
+    work = {C: flops("chunk", T, d_k, d_v, C) for C in divisors}
+    time = {C: Fraction(work[C] + rho * traffic(T, d_k, d_v, C, b, b_S), T) for C in divisors}
+
+    def tau(C):
+        if C not in time:
+            raise Refused(f"no chunks of {C}")
+        return time[C]
+
+    letters = {
+        r"C_\ast": min(time, key=time.get), r"\tau": tau, r"\rho": rho, "b": b, "b_S": b_S,
+        "d_k": d_k, "d_v": d_v, r"\bar d": mean_width(d_k, d_v),
+    }  # fmt: skip
+    return World(letters, ranges={"C": divisors})
+
+
+printed("eq-best-chunk-size", chunk_sizes, against="counted FLOPs and bytes, size by size", **COUNT)
+
+
+def numbers(draw):
+    """Any positive numbers."""
+    draw = draw.anew()
+    return World({letter: draw.number() for letter in ("x", "y", "C", "d_k", "d_v")})
+
+
+REALS = {"against": "both sides multiplied out", "arithmetic": "float64"}
+printed("eq-complete-square", numbers, anything="x y C", **REALS)
+printed("eq-chunk-storage", numbers, anything="C d_k d_v", **REALS)

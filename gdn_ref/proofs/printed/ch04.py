@@ -1,0 +1,25 @@
+"""Chapter 4: scalar decay, as it is printed."""
+
+from . import ch04_worlds as worlds
+from .check import printed
+from .memory import faded_from_nothing, fading
+
+LOOP = "the fading token loop"
+MASK = "what the token loop leaves of each write, and gdn_ref.chunking.decay"
+REAL = {"arithmetic": "float64"}
+
+printed("eq-scalar-decay-recurrence", fading, against=LOOP, defines=True)
+printed("eq-gamma", worlds.logarithms, against=MASK, **REAL)
+printed("eq-decay-mask", worlds.reset_logarithms, against=MASK, defines=True, **REAL)
+printed("eq-scalar-decay-unrolled", fading, against=LOOP)
+printed("eq-decay-mask-factor", worlds.stretches, against=MASK)
+printed("eq-half-life", worlds.constant, against="bisection, and sums term by term", **REAL)
+printed("eq-decay-recall", worlds.stream, against="the loop's errors, averaged over keys", **REAL)
+printed("eq-best-decay", worlds.best_decays, against="dual numbers and bisection", **REAL)
+printed("eq-decay-gate", worlds.gate, against="gdn_ref.ops.log_decay", defines=True, **REAL)
+printed("eq-gate-gradient", worlds.gate, against="autograd through gdn_ref.ops.log_decay", **REAL)
+printed("eq-scalar-decay-chunk", fading, against=LOOP)
+printed("eq-scalar-decay-parallel", faded_from_nothing, against=LOOP)
+printed("eq-decay-semiseparable", worlds.blocks, against=MASK)
+printed("eq-decay-mask-inverse", fading, against=MASK)
+printed("eq-mask-recurrence", worlds.masked_sums, against="the mask times a vector")

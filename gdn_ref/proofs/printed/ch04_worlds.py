@@ -1,0 +1,164 @@
+"""The worlds of chapter 4: stretches of decay, a fading stream, the gate."""
+
+from functools import cache
+
+import numpy as np
+import torch
+
+from ... import ops, scalar_decay
+from .memory import T, decays, fading, weights
+from .numbers import Dual
+from .values import Depends, entries
+from .world import World
+
+TOKENS = range(1, T + 1)
+
+
+def stretches(draw):
+    """The first tokens of a run whose token 3 resets the memory."""
+    return World(fading(draw, reset=3).letters, ranges={letter: range(1, 5) for letter in "rij"})
+
+
+def logarithms(draw):
+    """Log-decays, and the logarithm of what the token loop leaves of a first state."""
+    alpha = decays(draw)
+    gamma, Gamma = weights(draw, alpha)
+    letters = {
+        "g_": entries(np.log(alpha)), "c_": entries(np.log(gamma), 0), r"\alpha_": entries(alpha),
+        r"\gamma_": entries(gamma, 0), r"\Gamma_": entries(Gamma),
+    }  # fmt: skip
+    return World(letters, ranges={letter: TOKENS for letter in "rij"})
+
+
+def reset_logarithms(draw):
+    """The mask where token 4 resets the memory: its log-decay is minus infinity."""
+    alpha = decays(draw, reset=4)
+    with np.errstate(divide="ignore"):
+        letters = {"g_": entries(np.log(alpha)), r"\Gamma_": entries(weights(draw, alpha)[1])}
+    return World(letters, ranges={letter: TOKENS for letter in "rij"})
+
+
+def masked_sums(draw):
+    """`y`, the mask times any x."""
+    alpha, x = decays(draw), draw.anew(2).array(T)
+    y = weights(draw, alpha)[1] @ x
+    y = entries(np.append(0 * y[:1], y), 0)
+    return World({r"\alpha_": entries(alpha), "x_": entries(x), "y_": y}, ranges={"r": TOKENS})
+
+
+@cache
+def blocks(draw):
+    """A run cut after token m: readers R, writers I, and the decays from and to the cut."""
+    m = (2, 4)[draw.seed]
+    world = fading(draw)
+    Gamma, K, Q = (world.letters[x] for x in (r"\boldsymbol{\Gamma}", r"\mathbf{K}", r"\mathbf{Q}"))
+    letters = {
+        "m": m, "R": np.arange(m + 1, T + 1), "I": np.arange(1, m + 1),
+        r"\boldsymbol{\Gamma}": Gamma, r"\mathbf{Q}": Q, r"\mathbf{K}": K,
+        r"\mathbf{Q}_R": Q[m:], r"\mathbf{K}_I": K[:m],
+        r"\mathbf{D}_R": np.diag(Gamma[m:, m - 1]), r"\mathbf{D}_I": np.diag(Gamma[m - 1, :m]),
+    }  # fmt: skip
+    return World(letters)
+
+
+def halved(weight):
+    """How many tokens it takes until `weight(n)`, which falls, is one half: by bisection."""
+    low, high = 0.0, 100.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if weight(middle) > 0.5 else (low, middle)
+    return low
+
+
+def constant(draw):
+    """One decay for all tokens."""
+    alpha = draw.anew().number(0.4, 0.6)
+    half_life = halved(lambda n: alpha**n)
+    letters = {r"\alpha": alpha, "g": np.log(alpha), "n_{1/2}": half_life}
+    return World(letters, ranges={"n": range(1, 13)}, near=1e-2)
+
+
+def simplex(d):
+    """d + 1 unit vectors in d dimensions with mean zero and the mean `k k^T` = I / d."""
+    centred = np.eye(d + 1) - 1 / (d + 1)
+    axes = np.linalg.svd(centred)[2][:d].T
+    return axes / np.linalg.norm(axes, axis=1, keepdims=True)
+
+
+@cache
+def stream(draw):
+    """The loop's error at one key, averaged over the keys of the other tokens.
+
+    It is quadratic in those keys, so two of them at a time count, and of each its mean and the
+    mean of `k k^T`: uniform keys share them with the corners of a simplex, at place x + j y modulo
+    a prime for token j, for all x and y. So many tokens are as good as endless: the rest of the
+    weights is below 1e-11.
+    """
+    prime, low, high = [(7, 0.13, 0.15), (11, 0.28, 0.3), (13, 0.32, 0.36)][draw.seed]
+    draw, d_k, d_v = draw.anew(), prime - 1, 3
+    alpha, tokens = draw.number(low, high), np.arange(prime)
+    v, asked = draw.array(prime, d_v), draw.array(d_k)
+    v, asked = v / np.linalg.norm(v, axis=1, keepdims=True), asked / np.linalg.norm(asked)
+    x, y = np.indices((prime, prime)).reshape(2, -1, 1)
+    keys = simplex(d_k)[(x + tokens * y) % prime]  # [cases, tokens by age, d_k]
+    errors = []
+    for m in range(3):
+        k = keys.copy()
+        k[:, m] = asked
+        oldest_first = k[:, ::-1], np.broadcast_to(v[::-1], (len(k), prime, d_v))
+        g = np.full((len(k), prime), np.log(alpha))
+        _, S = scalar_decay.recurrent(oldest_first[0], *oldest_first, g)
+        errors.append((S @ asked - alpha**m * v[m])[:, :, None])
+    e = r"\boldsymbol{e}"
+    outcomes = [
+        (1 / len(keys), {e: Depends(lambda at, n=n: errors[at["m"]][n])}) for n in range(len(keys))
+    ]
+    letters = {r"\alpha": alpha, "d_k": d_k, "d_v": d_v}
+    return World(letters, {"m": range(3), "j": range(prime)}, outcomes)
+
+
+def steepest(m):
+    """The decay at which the signal of the token m back is largest against the crosstalk of all
+    others, which is summed in eq-decay-recall: where the derivative of their ratio changes its
+    sign, by bisection."""
+
+    def slope(alpha):
+        u = Dual(alpha, 1) * alpha
+        signal = 1
+        for _ in range(m):
+            signal = signal * u
+        return (signal / (1 / (1 - u) - signal)).change
+
+    low, high = 0.0, 1.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+    return low
+
+
+def best_decays(draw):
+    """The best decay for each of some ages."""
+    best = {m: steepest(m) for m in range(1, 6)}
+    return World({r"\alpha_\ast": Depends(lambda at: best[at["m"]])}, ranges={"m": list(best)})
+
+
+def gate(draw):
+    """The package's gate, and its derivatives by autograd.
+
+    Where one derivative is meant, all else is constant: with a change of 1 in g_t, the change of
+    the other letter is one over the derivative.
+    """
+    draw = draw.anew()
+    a, bias, A_log = draw.array(T), draw.number(), draw.number()
+    leaves = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in (a, [A_log] * T)]
+    g = ops.log_decay(leaves[0], leaves[1], torch.tensor(bias, dtype=torch.float64))
+    by_a, by_A_log = (d.numpy() for d in torch.autograd.grad(g.sum(), leaves))
+    g = g.detach().numpy()
+    letters = {
+        "A": np.exp(A_log), "x_": entries(a + bias), "g_": entries(g),
+        r"\alpha_": entries(np.exp(g)),
+        r"\sigma": lambda x: float(torch.sigmoid(torch.tensor(x, dtype=torch.float64))),
+        r"\partial g_": entries(np.ones(T)), r"\partial a_": entries(1 / by_a),
+        r"\partial\texttt{A\_log}": Depends(lambda at: 1 / by_A_log[at["t"] - 1]),
+    }  # fmt: skip
+    return World(letters, ranges={"t": TOKENS})

@@ -1,0 +1,34 @@
+"""Chapter 6: the geometry of a transition, as it is printed."""
+
+from . import ch06_worlds as w
+from .check import printed
+from .rule import rule, ungated
+
+LOOP = "the token loop"
+MAP = "what the token loop makes of the identity"
+
+printed("eq-transition", rule, against=MAP, defines=True)
+printed(
+    "eq-transition-rows",
+    w.one_key,
+    against=LOOP,
+    anything=r"\mathbf{S}",
+    equal={
+        r"\boldsymbol{s}_{i}^{\top} and \boldsymbol{k} swapped": "(k s^T) k = k (s^T k): "
+        "products may be bracketed either way, and s^T k is a number"
+    },
+)
+printed(
+    "eq-transition-cases",
+    w.unit_key,
+    against=MAP,
+    equal={"3 for 2": "every power of a projection is that projection"},
+)
+printed("eq-transition-eigenvalues", w.one_key, against=MAP, anything=r"\lambda")
+printed("eq-transition-determinant eq-transition-inverse", w.one_key, against=MAP)
+printed("eq-transition-length", w.one_key, against=MAP, anything=r"\boldsymbol{x}")
+printed("eq-transition-norm", w.long_and_short, against=MAP, arithmetic="float64")
+printed("eq-key-norm", w.normalised, against="gdn_ref.ops.unit_rows", arithmetic="float64")
+printed("eq-parity", w.bits, against=LOOP)
+printed("eq-reflection-rotation", w.two_reflections, against=MAP, arithmetic="float64")
+printed("eq-transition-commute", ungated, against=MAP)

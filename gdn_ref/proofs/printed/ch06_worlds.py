@@ -1,0 +1,117 @@
+r"""Worlds of chapter 6: one transition, in every strength; two of them; bits; a normalised key."""
+
+from functools import cache
+
+import numpy as np
+
+from .rule import D_K, D_V, eye, orthonormal, run, step
+from .values import Depends, columns, listed
+from .world import World
+
+STRENGTHS = [0, 1, 2, 3]
+
+
+def transition(draw, key, alpha, beta):
+    """What the token loop makes of the identity: the old memory's part, without a value."""
+    return step(draw, eye(draw, len(key)), key, 0 * key, alpha, beta)
+
+
+@cache
+def one_key(draw):
+    """One token without a value, a key of any length, and a state whose rows it moves."""
+    draw = draw.anew()
+    k, S, alpha, beta = draw.array(D_K), draw.array(D_V, D_K), draw.number(), draw.number()
+    one = 1 + 0 * alpha
+    F = transition(draw, k, alpha, beta)
+    return World({
+        r"\boldsymbol{k}": k[:, None], r"\mathbf{S}": S, r"\alpha": alpha, r"\beta": beta, "d": D_K,
+        r"\boldsymbol{s}_": columns(S), r"\boldsymbol{x}": draw.array(D_K, 1),
+        r"\boldsymbol{s}'_": columns(step(draw, S, k, 0 * S[:, 0], one, beta)),
+        r"\mathbf{P}": transition(draw, k, one, beta), r"\mathbf{F}": F,
+        r"\lambda": draw.number(),
+    }, ranges={"i": range(1, D_V + 1)})  # fmt: skip
+
+
+def right_angles(draw, k):
+    """d - 1 independent vectors at right angles to k."""
+    ys = draw.array(len(k) - 1, len(k))
+    return ys - np.outer(ys @ k, k) / (k @ k)
+
+
+def the_factor(F, vectors):
+    """The one number by which F multiplies all these vectors."""
+    vectors = np.atleast_2d(vectors)
+    factors = [row @ F @ row / (row @ row) for row in vectors]
+    apart = np.array([row @ F - f * row for f, row in zip(factors, vectors, strict=True)])
+    if np.any(apart * apart > 1e-20) if apart.dtype == float else np.any(apart != 0):
+        raise ValueError("no eigenvectors")
+    return factors[0]
+
+
+@cache
+def unit_key(draw):
+    """A unit key, and the transition at four strengths; halves, so that float64 is exact."""
+    draw = draw.anew()
+    k = orthonormal(draw, D_K)[0] if draw.exact else draw.rng.choice([-0.5, 0.5], size=D_K)
+    one = 1 + 0 * k[0]
+    at_strength = {b: transition(draw, k, one, b * one) for b in STRENGTHS}
+    letters = {
+        r"\mathbf{P}": Depends(lambda at: at_strength[at[r"\beta"]]),
+        r"\boldsymbol{k}": k[:, None],
+    }
+    return World(letters, ranges={r"\beta": STRENGTHS})
+
+
+@cache
+def long_and_short(draw):
+    """Strengths on both sides of the two places where the norm's branch changes."""
+    draw = draw.anew()
+    k, alpha = draw.array(D_K), draw.between(0.5, 0.95, 1)[0]
+    strengths = [share / (k @ k) for share in (-0.7, 0.4, 1.3, 1.9, 2.6)]
+
+    def F(at):
+        return transition(draw, k, alpha, at[r"\beta"])
+
+    letters = {r"\mathbf{F}": Depends(F), r"\boldsymbol{k}": k[:, None], r"\alpha": alpha}
+    return World(letters, ranges={r"\beta": strengths})
+
+
+def normalised(draw):
+    """Raw keys of three lengths, divided as the package divides them."""
+    from torch import from_numpy  # here: the chapter is also read where there is no torch
+
+    from ... import ops
+
+    draw = draw.anew()
+    raw = [length * draw.array(D_K, 1) for length in (1e-3, 0.3, 1)]
+    keys = {id(x): ops.unit_rows(from_numpy(x[:, 0])).numpy()[:, None] for x in raw}
+    letters = {
+        r"\boldsymbol{k}": Depends(lambda at: keys[id(at[r"\boldsymbol{x}"])]),
+        r"\epsilon": ops.NORM_EPSILON,
+    }
+    return World(letters, ranges={r"\boldsymbol{x}": raw}, near=1e-5)
+
+
+@cache
+def bits(draw):
+    """Seven bits: the state after each token, of strength 2b."""
+    draw = draw.anew()
+    k, S = orthonormal(draw, D_K)[0], draw.array(D_V, D_K)
+    b = [1, 0, 1, 1, 0, 1, 1]
+    one = 1 + 0 * k[0]
+    beta = [2 * bit * one for bit in b]
+    x = run(draw, [k] * 7, [k] * 7, [0 * S[:, 0]] * 7, [one] * 7, beta, S)
+    return World({
+        r"\mathbf{S}_": listed(x.states, 0), r"\boldsymbol{k}": k[:, None], "b_": listed(b),
+    }, ranges={"T": range(1, 8)})  # fmt: skip
+
+
+def two_reflections(draw):
+    """Two reflections in a plane of four dimensions."""
+    draw = draw.anew()
+    e, theta = orthonormal(draw, D_K), draw.number()
+    keys = [e[0], np.cos(theta) * e[0] + np.sin(theta) * e[1]]
+    factors = [transition(draw, k, 1.0, 2.0) for k in keys]
+    return World({
+        r"\mathbf{P}_": listed(factors), r"\boldsymbol{e}_": columns(e[:2]), r"\theta": theta,
+    })  # fmt: skip

@@ -1,0 +1,189 @@
+r"""Worlds of chapter 10: gates at 0 and 1, losses, rows, the orders of the steps, means."""
+
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from ..ch10_orders import ORDERS
+from .ch05_worlds import losses
+from .ch06_worlds import right_angles, the_factor, transition
+from .draws import gradient
+from .rule import (
+    D_K,
+    D_V,
+    T,
+    across,
+    inputs,
+    orthonormal,
+    rule,
+    run,
+    sequence,
+    ungated,
+    with_letters,
+)
+from .values import Depends, Family, columns, entries, listed
+from .world import World
+
+
+@cache
+def crossing(draw):
+    """Questions y: one at right angles to each key, and one at right angles to none."""
+    x, more = sequence(draw), draw.anew(2)
+    ys = [across(more, x.k[t : t + 1]) for t in range(T)] + [more.array(D_K, 1)]
+    lengths = {"n": Depends(lambda at: x.k[at["t"] - 1] @ x.k[at["t"] - 1])}
+    return with_letters(rule(draw), lengths, **{r"\boldsymbol{y}": ys})
+
+
+def rows(draw):
+    """The rows of each state, as columns, before and after its token."""
+    x = sequence(draw)
+
+    def row(at, later):
+        return Family(lambda i: Depends(lambda scope: at(scope["t"] - 1 + later, i)))
+
+    def of_state(t, i):
+        return columns(x.states[t])[(i,)]
+
+    letters = rule(draw).letters | {
+        r"\boldsymbol{s}_": row(of_state, 0), r"\boldsymbol{s}'_": row(of_state, 1),
+        r"\delta_": row(lambda t, i: entries(x.deltas[t])[(i,)], 0),
+    }  # fmt: skip
+    return World(letters, ranges={"t": range(1, T + 1), "i": range(1, D_V + 1)})
+
+
+def ranks(draw):
+    """Without decay; after m tokens."""
+    return with_letters(ungated(draw), {}, m=range(1, T + 1))
+
+
+@cache
+def edges(draw):
+    """Some tokens do not decay at all, some drop everything."""
+    q, k, v, alpha, beta, S = inputs(draw)
+    alpha[1] = alpha[4] = 0 * alpha[0] + 1
+    alpha[2] = 0 * alpha[0]
+    x = run(draw, q, k, v, alpha, beta, S)
+    return World({
+        r"\mathbf{S}_": listed(x.states, 0), r"\boldsymbol{k}_": columns(k),
+        r"\boldsymbol{v}_": columns(v), r"\alpha_": entries(alpha), r"\beta_": entries(beta),
+    }, ranges={"t": range(1, T + 1)})  # fmt: skip
+
+
+@cache
+def divided_values(draw):
+    """Every token writes its value divided by its strength."""
+    q, k, v, alpha, beta, S = inputs(draw)
+    x = run(draw, q, k, v / beta[:, None], alpha, beta, S)
+    return with_letters(rule(draw), {r"\mathbf{S}_": listed(x.states, 0)})
+
+
+@cache
+def random_key(draw):
+    """A key from an orthonormal basis: k k^T has the mean I / d_k, and no more is claimed of it.
+
+    rho is the mean squared length that F leaves of the unit vectors of the basis.
+    """
+    draw = draw.anew()
+    alpha, beta, S = draw.number(), draw.number(), draw.array(D_V, D_K)
+    factors = [transition(draw, k, alpha, beta) for k in orthonormal(draw, D_K)]
+    rho = sum(np.sum(F * F) for F in factors) * ((1 + 0 * alpha) / D_K**2)
+    return World(
+        {r"\alpha": alpha, r"\beta": beta, "d_k": D_K, r"\rho": rho, r"\mathbf{S}": S},
+        outcomes=[(Fraction(1, D_K), {r"\mathbf{F}": F}) for F in factors],
+    )
+
+
+def half_lives(draw):
+    """Decays near 1 and a wide key. All keys of a basis leave the same share of the mean, rho."""
+    d = 200
+    beta, key = draw.anew().between(0.3, 0.7, 1)[0], np.eye(d)[0]
+
+    def rho(at):
+        F = transition(draw, key, np.exp(at["g"]), beta)
+        return np.sum(F * F) / d
+
+    letters = {r"\rho": Depends(rho), r"\beta": beta, "d_k": d}
+    return World(letters, ranges={"g": [-0.02, -0.001, -1e-5]}, near=0.01)
+
+
+def descent(draw):
+    """The gated rule, and the loss of each token with its gradient."""
+    return with_letters(rule(draw), losses(sequence(draw), draw.exact))
+
+
+@cache
+def penalised(draw):
+    """The loss of one token, with a penalty and without, and its gradient by dual numbers."""
+    x, penalty = sequence(draw), draw.anew(2).number()
+    loss = losses(x, draw.exact)[r"\mathcal{L}_"][(1,)]
+
+    def with_penalty(S):
+        return loss(S) + penalty * sum(entry * entry for entry in S.ravel()) / 2
+
+    return World({
+        r"\mathcal{L}": loss, r"\mathcal{L}_\lambda": with_penalty,
+        r"\nabla\mathcal{L}_\lambda": lambda S: gradient(with_penalty, S, draw.exact),
+        r"\lambda": penalty, r"\beta": x.beta[0], r"\mathbf{S}": x.S,
+        r"\boldsymbol{v}": x.v[0][:, None], r"\boldsymbol{k}": x.k[0][:, None],
+    })  # fmt: skip
+
+
+@cache
+def orders(draw):
+    """What the three other orders make of each token: the package's, and the same lines exactly."""
+    x = sequence(draw)
+
+    def of_token(values):
+        return Depends(lambda at: values[at["t"] - 1])
+
+    found = {order: [] for order in ORDERS if order != "the rule"}
+    for token in zip(x.states, x.q, x.k, x.v, x.alpha, x.beta, strict=False):
+        for order, values in found.items():
+            o, S = _exactly(order, *token) if draw.exact else _as_coded(order, *token)
+            values.append(o[:, None] if order == "output, then write" else S)
+    letters = {order: of_token(values) for order, values in found.items()}
+    letters |= {
+        r"\mathbf{S}": of_token(x.states), r"\boldsymbol{k}": of_token(_columns(x.k)),
+        r"\boldsymbol{v}": of_token(_columns(x.v)), r"\boldsymbol{q}": of_token(_columns(x.q)),
+        r"\alpha": of_token(x.alpha), r"\beta": of_token(x.beta),
+        r"\mathbf{S}_": listed(x.states, 0), r"\boldsymbol{o}_": columns(x.outputs),
+        r"\boldsymbol{\delta}_": columns(x.deltas),
+    }  # fmt: skip
+    return World(letters, ranges={"t": range(1, T + 1)})
+
+
+def _columns(rows):
+    return [row[:, None] for row in rows]
+
+
+def _as_coded(order, S, q, k, v, alpha, beta):
+    return ORDERS[order](S, q, k, v, np.log(np.asarray(alpha)), np.asarray(beta))
+
+
+def _exactly(order, S, q, k, v, alpha, beta):
+    delta = beta * (v - S @ k)
+    if order == "read, then decay":
+        S = alpha * S + np.outer(delta, k)
+    elif order == "write, then decay":
+        S = alpha * (S + np.outer(delta, k))
+    else:
+        S = alpha * S
+    return S @ q, S
+
+
+@cache
+def spectra(draw):
+    """What the two orders of read and decay make of the identity, across a key and along it."""
+    draw = draw.anew()
+    k, alpha, beta = draw.array(D_K), draw.between(0.5, 0.95, 1)[0], draw.number()
+    one = np.eye(D_K, dtype=object if draw.exact else float)
+    token = one, 0 * k, k, 0 * k, alpha, beta
+    order = "read, then decay"
+    late = (_exactly(order, *token) if draw.exact else _as_coded(order, *token))[1]
+    maps = {"decayed": transition(draw, k, alpha, beta), "undecayed": late}
+    letters = {r"\alpha": alpha, r"\beta": beta, "n": k @ k}
+    for name, F in maps.items():
+        letters[f"{name} 1"] = the_factor(F, right_angles(draw, k))
+        letters[f"{name} 2"] = the_factor(F, k)
+    return World(letters)

@@ -1,0 +1,87 @@
+"""Chapter 11: the chunk form of the gated delta rule, as it is printed."""
+
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from ... import chunking, wy
+from ..data import hard_inputs
+from .check import printed
+from .rule import rule
+from .values import entries
+from .world import World
+
+LOOP = "the token loop"
+
+printed("eq-gdn-divided eq-gdn-unrolled eq-gdn-transition eq-gdn-writes", rule, against=LOOP)
+printed("eq-gdn-products", rule, against="products of the factors, token by token", defines=True)
+printed("eq-gdn-interaction", rule, against="gdn_ref.wy.interaction", defines=True)
+printed("eq-wy-u eq-gdn-similarity eq-gdn-w-gated eq-gdn-delta-split", rule, against=LOOP)
+printed("eq-gdn-chunk-delta eq-gdn-chunk-state eq-gdn-chunk-output", rule, against=LOOP)
+printed("eq-affine-chunk eq-gdn-ut-transform", rule, against=LOOP)
+
+
+def products(alpha):
+    """Gamma, entry by entry: the decays from token i to token r."""
+    n, zero = range(len(alpha)), 0 * alpha[0]
+    return np.array([[np.prod(alpha[i + 1 : r + 1]) if i <= r else zero for i in n] for r in n])
+
+
+@cache
+def unit_keys(draw):
+    """Keys of norm one in fractions, neighbours that are equal, strengths up to 2."""
+    fifths = [(3, 4), (3, 4), (4, 3), (5, 0), (5, 0), (4, -3), (3, 4)][draw.seed :][:5]
+    k = np.array([[Fraction(a, 5), Fraction(b, 5)] for a, b in fifths])
+    beta = [Fraction(n, 4) for n in (3, 8, 5, 8, 6)]
+    alpha = [Fraction(int(n), 8) for n in draw.rng.integers(3, 8, size=5)]
+    Gamma = products(alpha)
+    A = np.array(beta)[:, None] * (k @ k.T) * np.tril(np.ones((5, 5), dtype=int), -1)
+    letters = {
+        r"\mathbf{A}": A, r"\tilde{\mathbf{A}}": A * Gamma, r"\Gamma_": entries(Gamma),
+        r"\beta_": entries(np.array(beta, dtype=object)),
+    }  # fmt: skip
+    return World(letters, {"r": range(1, 6), "i": range(1, 6)})
+
+
+SAME_BOUND = "the entries of the matrix itself have the same bound, for unit keys"
+printed(
+    "eq-gdn-inverse",
+    unit_keys,
+    against="products of decays",
+    arithmetic="rational",
+    equal={
+        r"no power: (\mathbf{I} + \tilde{\mathbf{A}})^{- 1}": SAME_BOUND,
+        "sign of 1": SAME_BOUND,
+        "> for <": "above the diagonal both sides are zero",
+    },
+)
+
+
+def decays(draw):
+    """The decays of a chunk, and what is lost at each step."""
+    alpha = draw.array(5)
+    lost = np.array([alpha[0] * 0 + 1, *(1 - a * a for a in alpha[1:])])
+    Gamma = products(alpha)
+    return World({r"\boldsymbol{\Gamma}": Gamma, r"\mathbf{D}_\lambda": np.diag(lost)})
+
+
+printed("eq-decay-gram", decays, against="products of the decays")
+
+
+def systems(draw):
+    """The same keys and strengths with decays and without: there the bounds are attained."""
+    _, k, _, g, beta, _ = hard_inputs(T=6, d_k=4, d_v=3, seed=draw.seed)
+    A = wy.interaction(k, beta)
+    gated = [wy.interaction(k, beta, chunking.decay(x)[1]) for x in (8 * g, 0 * g)]
+    return World({r"\mathbf{A}": A}, {r"\tilde{\mathbf{A}}": gated})
+
+
+VALUES = "a matrix and its transpose have the same singular values"
+printed(
+    "eq-decay-condition",
+    systems,
+    against="gdn_ref.wy.interaction",
+    arithmetic="float64",
+    equal={r"\mathbf{A} transposed": VALUES, r"\tilde{\mathbf{A}} transposed": VALUES},
+)

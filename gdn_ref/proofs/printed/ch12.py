@@ -1,0 +1,48 @@
+"""Chapter 12: the backward pass, as it is printed, against dual numbers in the token loop."""
+
+from ..ch12_cost import BACK_LINES, FORTH_LINES, flops, most_states
+from .check import printed
+from .gradients import gradients
+from .values import Depends
+from .world import World
+
+DUAL = "dual numbers in the token loop"
+
+printed("eq-grad-token eq-grad-token-inputs eq-grad-token-decay", gradients, against=DUAL)
+printed(
+    "eq-grad-matrix",
+    gradients,
+    against=DUAL,
+    equal={r"d\mathbf{R} for \mathbf{Z}": "the two are equal by the first line"},
+)
+printed("eq-grad-inverse eq-grad-solve", gradients, against=DUAL)
+printed("eq-grad-unrolled eq-grad-query eq-grad-key eq-grad-beta", gradients, against=DUAL)
+printed("eq-grad-scores eq-grad-state eq-grad-decay", gradients, against=DUAL)
+printed("eq-grad-crossing-parts eq-grad-crossing", gradients, against=DUAL)
+
+
+def work(draw):
+    """What a chunk of these sizes multiplies, backwards and forwards, counted."""
+    C, d_k, d_v = draw.sizes(3, 2, 7)
+    return World(
+        {
+            "C": C, "d_k": d_k, "d_v": d_v,
+            r"\mathrm{FLOPs}_{\text{back}}": flops(BACK_LINES, C, d_k, d_v),
+            r"\mathrm{FLOPs}_{\text{forth}}": flops(FORTH_LINES, C, d_k, d_v),
+        }
+    )  # fmt: skip
+
+
+printed("eq-grad-flops", work, against="counted products of the reference", arithmetic="counted")
+
+
+def segments(draw):
+    """States kept on a walk back over N chunks, counted, for each m that divides N."""
+    N = (16, 36, 9)[draw.seed]
+    divisors = [m for m in range(1, N + 1) if N % m == 0]
+    kept = {m: most_states(N, m) for m in divisors}
+    letters = {"N": N, r"n_\text{kept}": Depends(lambda at: kept[at["m"]])}
+    return World(letters, ranges={"m": divisors})
+
+
+printed("eq-grad-memory", segments, against="states counted on a walk back", arithmetic="counted")

@@ -1,0 +1,207 @@
+r"""Chapter 14: bytes and FLOPs of three designs, counted while they compute; chains by their depth.
+
+Each world is a run of counted code at three sets of sizes, no two of a set the same; long
+sequences are differences of two runs.
+"""
+
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from ...figures import ch14_model
+from ..ch14_kernels import DESIGNS, Memory, heads, run, scan, transform
+from ..ch14_scan import scan_flops, three_flops
+from ..ch14_segments import chain, last_state, segmented
+from ..counting import multiplications
+from .check import printed
+from .values import inverse, listed
+from .world import World
+
+# H_k, value heads a key head, d_k, d_v, C, chunks, bytes b, slices s
+SIZES = [(1, 3, 2, 8, 4, 6, 5, 2), (2, 2, 7, 6, 3, 5, 9, 3), (1, 4, 5, 12, 3, 4, 2, 6)]
+
+
+def sizes(draw):
+    """The letters of the sizes."""
+    H_k, group, d_k, d_v, C, N, b, s = SIZES[draw.seed]
+    letters = {"H_k": H_k, "H_v": H_k * group, "d_k": d_k, "d_v": d_v, "C": C, "T": C * N}
+    return letters | {"b": b, "s": s, "r": group}
+
+
+def inputs(x, **changed):
+    return heads(**{name: (x | changed)[name] for name in ("T", "H_k", "H_v", "d_k", "d_v")})
+
+
+def moved(x, design):
+    """Bytes that a design's kernels read and write."""
+    return sum(run(DESIGNS[design], x["b"], x["C"], inputs(x)).moved.values())
+
+
+def flops(x, chunks=None, slices=None):
+    """Products of the scan, twice; of as many chunks."""
+    chunks, group = chunks or x["T"] // x["C"], x["H_v"] // x["H_k"]
+    return scan_flops(x["H_k"], x["C"], x["d_k"], x["d_v"], slices or x["s"], group, chunks)
+
+
+def scans(draw):
+    """FLOPs of two designs. K K^T in blocks of n tokens, none above the diagonal."""
+    x = sizes(draw)
+    n = (2, 3, 1)[draw.seed]
+    group, chunks = x["H_v"] // x["H_k"], x["T"] // x["C"]
+    three = three_flops(x["H_k"], x["C"], x["d_k"], x["d_v"], group, chunks)
+
+    def overlaps(k):
+        for chunk in k.reshape(-1, x["C"] // n, n, x["d_k"]):
+            [late @ early.T for a, late in enumerate(chunk) for early in chunk[: a + 1]]
+
+    shared = 2 * multiplications(overlaps, (x["H_k"], x["T"], x["d_k"]))
+    found = {r"F_\text{two}": flops(x), r"F_\text{three}": three, "F_{KK}": shared}
+    return World(x | found | {"n": n})
+
+
+def bytes_beyond(design):
+    """The bytes of the floor, and what a design moves more."""
+
+    def world(draw):
+        x = sizes(draw)
+        floor = moved(x, "floor")
+        return World(x | {r"B_\text{floor}": floor, "value": moved(x, design) - floor})
+
+    return world
+
+
+@cache
+def break_even(draw):
+    r"""Numbers of slices for which computing the scores again is no slower than storing them.
+
+    FLOPs are counted, a block of scores goes out and in. `\rho` is such that three or four slices
+    are just as slow.
+    """
+    x = sizes(draw)
+    x |= {"d_v": 12, "T": 2 * x["C"]}
+    x[r"\rho"] = Fraction((3, 2, 3)[draw.seed] * x["d_k"], x["b"])
+    stored = 2 * x["b"] * np.zeros((x["H_v"], x["T"], x["C"])).size
+    again = {s: flops(x, slices=s) - flops(x, slices=1) for s in (1, 2, 3, 4, 6)}
+    return World(x, {"s": [s for s in again if again[s] <= x[r"\rho"] * stored]})
+
+
+def intensity(draw):
+    """What one chunk more costs the scan: FLOPs over its own bytes, d = d_k = d_v."""
+    x = sizes(draw)
+    d = x["d_v"]
+    x |= {"d": d, "d_k": d}
+
+    def own(chunks):
+        given = inputs(x, T=x["C"] * chunks)
+        memory = Memory(
+            x["b"], **given, **transform(given["k"], given["g"], given["beta"], C=x["C"])
+        )
+        memory.run(scan, C=x["C"])
+        return memory.moved["scan"]
+
+    found = Fraction(flops(x, 3) - flops(x, 2), own(3) - own(2))
+    return World(x | {r"I_\text{scan}": found})
+
+
+def chains(draw):
+    """Products that wait for each other, by the depth that the numbers know."""
+    N, m = ((6, 2), (12, 3), (20, 10))[draw.seed]
+    one, cut = chain(2 * N, 2), chain(2 * N, 2, 2 * m)
+    return World({"one chain": one, "segments": cut, "N": N, "m": m})
+
+
+@cache
+def shortest(draw):
+    """The length of segments with the shortest chain, among all that divide N."""
+    N = (24, 54, 96)[draw.seed]
+    depths = {m: chain(N, 1, m, m_=1, n_=1) for m in range(1, N) if N % m == 0}
+    best = min(depths, key=depths.get)
+    return World({"N": N, r"m_\ast": best, "value": depths[best]})
+
+
+def map_flops(draw):
+    """Products of the map of a segment, for each of its tokens."""
+    x = sizes(draw)
+    C, d_k, rows = x["C"], x["d_k"], x["d_v"] + x["d_k"]
+
+    def work(k, v, UT, S):
+        last_state(k, v, np.zeros((1, 2 * C)), UT, S, C)
+
+    found = 2 * multiplications(
+        work, (1, 2 * C, d_k), (1, 2 * C, rows), (1, 2 * C, C), (1, rows, d_k)
+    )
+    return World(x | {"value": Fraction(found, 2 * C)})
+
+
+def segment_bytes(draw):
+    """Bytes of the scan in segments, less those of the scan in one piece."""
+    x = sizes(draw)
+    parts = (3, 5, 4)[draw.seed]
+    cut = sum(segmented(inputs(x), x["b"], x["C"], x["T"] // parts)[2].values())
+    return World(x | {"value": cut - moved(x, "two"), r"\sigma": parts})
+
+
+def shares(draw):
+    """The shares for which all programs end together: the solution of these linear equations."""
+    P, eta = (5, 3)[draw.seed], draw.number(0.2, 0.8)
+    rows = np.zeros((P, P), dtype=object if draw.exact else float)  # unknowns a_1 .. a_{P-1}, t
+    right = np.zeros((P, 1), dtype=rows.dtype)
+    for p in range(P):  # eta a_p + a_{p+1} - a_p = t
+        rows[p, P - 1] = rows[p, P - 1] - 1
+        if p:
+            rows[p, p - 1] = eta - 1
+        if p + 1 < P:
+            rows[p, p] = rows[p, p] + 1
+        else:
+            right[p] = -1
+    *a, t = (inverse(rows) @ right)[:, 0]
+    letters = {
+        "a_": listed([0 * eta, *a, 0 * eta + 1], 0),
+        "t": t,
+        r"\eta": eta,
+        "x": 1 - eta,
+        "P": P,
+    }
+    return World(letters, {"p": range(P + 1)})
+
+
+def limits(draw):
+    """The limits that the package's model has, from its own counts."""
+    name = ("B1 T32768 H2/8 D128", "B4 T2048 H8 D64", "B1 T32768 H16/32 D128")[draw.seed]
+    x = ch14_model.shape(name)
+    found = ch14_model.limits(x, n=1)
+    host = draw.number()
+    letters = {
+        rf"t_\text{{{limit}}}": us for limit, us in found.items()
+    } | {
+        "B": float(ch14_model.two_kernel_bytes(x)), "w": ch14_model.BANDWIDTH / 1e6,
+        "F": float(ch14_model.scan_flops(x) + ch14_model.overlap_flops(x)),
+        r"\pi": ch14_model.PEAK / 1e6, "L": ch14_model.links(x), r"\tau": ch14_model.one_link(),
+        r"t_\text{host}": host, "value": host,
+    }  # fmt: skip
+    return World(letters)
+
+
+COUNTED = {"arithmetic": "counted"}
+BYTES = COUNTED | {"against": "bytes, counted while the kernels run"}
+FLOPS = COUNTED | {"against": "products, counted while the kernels run"}
+DEPTH = COUNTED | {"against": "the depth of numbers that know their products"}
+
+printed("eq-flops-scan eq-shared-keys", scans, **FLOPS)
+printed("eq-floor-bytes eq-bytes-two-kernels", bytes_beyond("two"), **BYTES)
+printed("eq-bytes-three-kernels", bytes_beyond("three"), **BYTES)
+printed("eq-recompute-scores", break_even, **FLOPS)
+printed("eq-scan-intensity", intensity, against="counted FLOPs over counted bytes", **COUNTED)
+printed("eq-scan-chain", chains, **DEPTH)
+printed("eq-best-segment", shortest, **DEPTH)
+printed("eq-segment-flops", map_flops, **FLOPS)
+printed("eq-segment-bytes", segment_bytes, **BYTES)
+printed("eq-share-of-chunks", shares, against="linear equations: all programs end together")
+printed(
+    "eq-four-limits",
+    limits,
+    against="gdn_ref.figures.ch14_model.limits",
+    arithmetic="float64",
+    defines=True,
+)

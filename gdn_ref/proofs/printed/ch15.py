@@ -1,0 +1,222 @@
+"""Chapter 15: what the forward kernels compute, and where things lie."""
+
+from fractions import Fraction
+from functools import cache
+from itertools import accumulate
+from math import inf, log2
+
+import numpy as np
+
+from ... import gated_delta_rule
+from ..ch15_layout import held
+from ..data import hard_inputs
+from .check import printed
+from .rule import rule
+from .values import Depends, Family, Refused, columns, entries, inverse, listed
+from .world import World
+
+LOOP = "the token loop"
+
+
+def memory(draw):
+    """An array [T, H, K] as it lies in memory: the place of each of its elements."""
+    T, H, K = draw.sizes(3, 4, 9)
+    place = np.arange(T * H * K).reshape(T, H, K)
+    letters = {"H": H, "K": K, r"\mathrm{place}": lambda t, h, d: int(place[t, h, d])}
+    return World(letters, {"s": range(2), "r": range(T - 1), "h": range(H), "d": range(K)})
+
+
+printed(
+    "eq-tile-address",
+    memory,
+    against="an array in memory",
+    arithmetic="counted",
+    words="base stride",
+)
+
+
+def packed(draw):
+    """Sequences of many lengths, packed, in chunks of C."""
+    C = (4, 3, 16)[draw.seed]
+    lengths = [int(n) for n in draw.rng.integers(1, 3 * C, size=30)]
+    begins = [0, *accumulate(lengths)]
+    slots = {}
+    for n, b in enumerate(begins[:-1]):
+        slots |= {(n, j): b // C + n + j for j in range(-(-lengths[n] // C))}
+
+    def slot(n, j):
+        if (n, j) not in slots:
+            raise Refused(f"sequence {n} has no chunk {j}")
+        return slots[n, j]
+
+    letters = {
+        "C": C, "L_": entries(lengths, 0), "b_": entries(begins, 0),
+        r"\mathrm{slot}": slot,
+    }  # fmt: skip
+    return World(letters, {"n": range(30), "j": range(3)})
+
+
+printed(
+    "eq-chunk-slot", packed, against="slots of packed sequences", arithmetic="counted", defines=True
+)
+printed("eq-slot-room", packed, against="30 packed sequences", arithmetic="counted", anything="C")
+
+
+PADDING, DECAYS_ONLY, WRITES_NOTHING, KEEPS = 2, 4, 6, 8  # other tokens stand between them
+
+
+@cache
+def padded(draw):
+    """Ten tokens: one is missing, that is zero; others lack some of what makes it do nothing."""
+    T, d_k, d_v = 10, 3, 2
+    k, v, g, beta = draw.array(T, d_k), draw.array(T, d_v), draw.array(T), draw.array(T)
+    alpha = draw.array(T)  # any decays; where the logarithm is zero, one
+    for x, tokens in (
+        (k, [PADDING, DECAYS_ONLY]), (v, [PADDING, DECAYS_ONLY]), (g, [PADDING, WRITES_NOTHING]),
+        (beta, [PADDING, WRITES_NOTHING, KEEPS]),
+    ):  # fmt: skip
+        x[tokens] = 0 * x[tokens]
+    k[KEEPS], v[KEEPS] = 0 * k[0], 0 * v[0]  # and decays
+    alpha[[PADDING, WRITES_NOTHING]] = 0 * alpha[:2] + 1
+    states, deltas = [draw.array(d_v, d_k)], []
+    for t in range(T):
+        deltas.append(beta[t] * (v[t] - alpha[t] * states[-1] @ k[t]))
+        states.append(alpha[t] * states[-1] + np.outer(deltas[-1], k[t]))
+    letters = {
+        r"\boldsymbol{k}_": columns(k), r"\boldsymbol{v}_": columns(v), "g_": entries(g),
+        r"\beta_": entries(beta), r"\boldsymbol{\delta}_": columns(deltas),
+        r"\mathbf{S}_": listed(states, 0),
+    }  # fmt: skip
+    return World(letters, {"t": range(1, T + 1)})
+
+
+STRENGTH = "without a write strength nothing is written, whatever the key and the value"
+ZERO = r"\boldsymbol{0}"
+printed(
+    "eq-padding-token",
+    padded,
+    against=LOOP,
+    equal={
+        rf"not only where \boldsymbol{{k}}_{{t}} = {ZERO}": STRENGTH,
+        rf"not only where \boldsymbol{{v}}_{{t}} = {ZERO}": STRENGTH,
+        r"\boldsymbol{\delta}_{t} for \boldsymbol{v}_{t}": STRENGTH,
+        r"\boldsymbol{v}_{t} for \boldsymbol{\delta}_{t}": "the premise says so",
+        r"not only where g_{t} = \beta_{t} = 0": "a zero key and value have no correction",
+        r"\beta_{t} for g_{t}": "a zero key and value have no correction",
+        r"g_{t} for \beta_{t}": "a zero key and value write nothing, whatever the strength",
+    },
+)
+
+
+def whole_decays(draw):
+    """Decays that are powers of two, far below 2^-160 among them, and zero."""
+    powers = [0, -3, -200, -inf, -1, -159, -170, -2]
+    clamped = [max(p, -160) for p in powers]
+    n = range(1, len(powers) + 1)
+
+    def Gamma(r, i):
+        total = sum(powers[i + 1 : r + 1])
+        return Fraction(0) if r < i or total == -inf else Fraction(2) ** total
+
+    table = np.array([[Gamma(r, i) for i in range(len(n))] for r in range(len(n))], dtype=object)
+    letters = {
+        "g_": entries([p / log2(np.e) for p in powers]), r"\Gamma_": entries(table),
+        r"\hat{c}_": listed(accumulate(clamped)),
+    }  # fmt: skip
+    return World(letters, {"r": n, "i": n})
+
+
+printed("eq-decay-base-two", whole_decays, against="exact powers of two", arithmetic="float64")
+
+printed("eq-transposed-delta eq-transposed-state eq-transposed-output", rule, against=LOOP)
+
+
+def chunk_of(S, Q, K, V, g, beta):
+    """The package's chunk, which refuses what does not fit."""
+    try:
+        return gated_delta_rule.chunk(S, Q, K, V, g, beta)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+
+
+def slices(draw):
+    """Rows 0 and 2 of the values, and what the whole chunk computes for them."""
+    q, k, v, g, beta, S = hard_inputs(T=6, d_k=4, d_v=3, seed=draw.seed)
+    O, S_next = gated_delta_rule.recurrent(q, k, v, g, beta, S)
+    J = [0, 2]
+    letters = {
+        r"\mathbf{Q}": q, r"\mathbf{K}": k, r"\mathbf{V}_{:J}": v[:, J], "g": g, r"\beta": beta,
+        r"\mathbf{S}_{J:}": S[J], r"\mathbf{O}_{:J}": O[:, J], r"\mathbf{S}'_{J:}": S_next[J],
+        r"\mathrm{chunk}": chunk_of,
+    }  # fmt: skip
+    return World(letters)
+
+
+printed("eq-value-slices", slices, against=LOOP, arithmetic="float64")
+
+
+def layout(draw):
+    """Which block and column of a row the registers of each lane hold, by the layout's bits."""
+
+    def block(at):
+        (found,) = {int(held(register, at["l"])[0]) for register in range(2)}
+        return found
+
+    def column(at):
+        return int(held(at["m"], at["l"])[1])
+
+    letters = {"block": Depends(block), "column": Depends(column)}
+    return World(letters, {"m": range(2), "l": range(32)})
+
+
+printed("eq-thread-layout", layout, against="the layout's bits", arithmetic="counted")
+
+
+@cache
+def blocks(draw):
+    """A unit lower triangular matrix of three blocks by two, and its inverse."""
+    A = draw.array(6, 6) * np.tril(np.ones((6, 6), dtype=int), -1)
+    X = inverse(A + np.eye(6, dtype=object if draw.exact else float))
+
+    def of(matrix):
+        return Family(lambda a, b: matrix[2 * a - 2 : 2 * a, 2 * b - 2 : 2 * b])
+
+    run = range(1, 4)
+    letters = {r"\mathbf{A}_": of(A), r"\mathbf{X}_": of(X)}
+    return World(letters, {"a": run, "b": run, "e": run})
+
+
+printed("eq-inverse-row", blocks, against="the inverse of the whole matrix")
+
+
+def scan_of(S, K, V, g, beta):
+    """The last state of the token loop, for as many rows as there are."""
+    try:
+        return gated_delta_rule.recurrent(K, K, V, g, beta, S)[1]
+    except ValueError as error:
+        raise Refused(str(error)) from None
+
+
+def more_rows(draw):
+    """The map of a segment, state by state: G is what an empty state becomes, F by its basis."""
+    T, d_k, d_v = 6, 4, 3
+    _, k, v, g, beta, _ = hard_inputs(T=T, d_k=d_k, d_v=d_v, seed=draw.seed)
+    G = scan_of(np.zeros((d_v, d_k)), k, v, g, beta)
+    F = np.vstack([scan_of(np.eye(d_k)[i : i + 1], k, 0 * v[:, :1], g, beta) for i in range(d_k)])
+    letters = {
+        r"\mathbf{K}": k, r"\mathbf{V}": v, "g": g, r"\beta": beta, r"\mathbf{G}": G,
+        r"\mathbf{F}": F, r"\mathbf{0}_{d_v\times d_k}": np.zeros((d_v, d_k)),
+        r"\mathbf{0}_{T\times d_k}": np.zeros((T, d_k)), r"\mathrm{scan}": scan_of,
+    }  # fmt: skip
+    return World(letters)
+
+
+printed("eq-segment-rows", more_rows, against="the token loop, row by row", arithmetic="float64")
+
+
+def next_keys(draw):
+    """The rule's chunk, and any keys that come after it."""
+    return rule(draw).with_letters({r"\mathbf{K}'": draw.array(5, 4)})
+
+
+printed("eq-read-ahead", next_keys, against=LOOP, anything=r"\mathbf{K}'")

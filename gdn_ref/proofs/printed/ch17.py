@@ -1,0 +1,131 @@
+r"""Chapter 17: packed rows, a state handed on, the bytes of a call, roundings of a state.
+
+States come from the token loop, which knows nothing of packed rows; bytes are counted.
+"""
+
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from ..ch17_decode import counted, token_flops
+from .ch17_states import drift, handed_on, packed, race, rounded
+from .check import printed
+from .values import listed
+from .world import World
+
+LOOP = "the token loop"
+
+
+def padded(draw):
+    """Rows of a padded batch, and those that hold no token."""
+    lengths = [(3, 7, 5), (1, 9, 2, 5), (6, 2)][draw.seed]
+    batch = np.arange(max(lengths)) < np.array(lengths)[:, None]  # True: a token
+    letters = {
+        "padding": Fraction(int((~batch).sum()), batch.size), "L_": listed(lengths),
+        "N": len(lengths), r"\bar L": Fraction(int(batch.sum()), len(batch)),
+    }  # fmt: skip
+    return World(letters, {"n": range(1, len(lengths) + 1)})
+
+
+def slots(draw):
+    """Lengths for which some sizes of a chunk leave no program idle, and others one a sequence."""
+    lengths = [(4, 10), (6, 16, 26), (9, 21)][draw.seed]
+    letters = {"L_": listed(lengths), "N": len(lengths), "T": sum(lengths)}
+    return World(letters, {"n": range(1, len(lengths) + 1), "C": range(2, 10)})
+
+
+# N, n, H_k, value heads a key head, d_k, d_v, b, b_S
+CALLS = [(3, 5, 2, 4, 7, 6, 9, 1), (2, 1, 3, 2, 5, 4, 8, 7), (4, 3, 1, 5, 2, 6, 7, 9)]
+
+
+def call(draw):
+    """Bytes of a call; and how many fewer a token they are than with copies for value heads."""
+    N, n, H_k, r, d_k, d_v, b, b_S = CALLS[draw.seed]
+    given = (n, H_k, H_k * r, d_k, d_v, b, b_S)
+    found = counted(N, *given)
+    spared = Fraction(counted(1, *given, copies=r) - counted(1, *given), n)
+    letters = {
+        "N": N,
+        "n": n,
+        "H_k": H_k,
+        "H_v": H_k * r,
+        "d_k": d_k,
+        "d_v": d_v,
+        "b": b,
+        "b_S": b_S,
+    }
+    return World(letters | {"value": found}), World(letters | {"value": spared})
+
+
+def intensity(draw):
+    """FLOPs over bytes, both counted; heads are wide, so that the roof is near."""
+    n, r, d_k, d_v, b, b_S = [(2, 3, 30, 40, 5, 7), (3, 2, 48, 36, 2, 8), (1, 5, 40, 32, 3, 4)][
+        draw.seed
+    ]
+    found = Fraction(n * r * token_flops(d_k, d_v), counted(1, n, 1, r, d_k, d_v, b, b_S))
+    letters = {
+        r"I_\text{decode}": found,
+        "n": n,
+        "r": r,
+        "d_k": d_k,
+        "d_v": d_v,
+        "b": b,
+        "b_S": b_S,
+    }
+    return World(letters, near=0.12)
+
+
+def nearest(p, tie):
+    """Rounding to p significant bits; `tie` decides between two that are just as near."""
+
+    def fl(x):
+        size, spacing = abs(Fraction(x)), Fraction(1)
+        if size == 0:
+            return Fraction(0)
+        while size / spacing >= 2**p:
+            spacing *= 2
+        while size / spacing < 2 ** (p - 1):
+            spacing /= 2
+        m, rest = divmod(size / spacing, 1)
+        m += rest > Fraction(1, 2) or (rest == Fraction(1, 2) and tie(m))
+        return m * spacing * (1 if x > 0 else -1)
+
+    return fl
+
+
+def stalls(draw):
+    """All significands, both signs; decays around the bound; whichever way ties go."""
+    p = (2, 3, 4)[draw.seed]
+    bound = Fraction(1, 2 ** (p + 1))
+    shares = [Fraction(n, 1000) for n in (500, 700, 999, 1000, 1001, 1400, 2000)]
+    ties = [lambda m: m % 2 == 1, lambda m: False]  # to even, down
+    return World(
+        {"p": p},
+        {
+            "x": [m * e for m in range(2 ** (p - 1), 2**p) for e in (1, Fraction(-1, 64))],
+            r"\alpha": [1 - bound * share for share in shares],
+            r"\mathrm{fl}": [cache(nearest(p, tie)) for tie in ties],
+        },
+    )
+
+
+COUNTED = {"arithmetic": "counted"}
+
+printed("eq-packed-mask eq-packed-leak", packed, against=LOOP)
+printed("eq-padding-share", padded, against="rows of a padded batch, counted", **COUNTED)
+printed("eq-packed-slots", slots, against="lengths and chunks of many sizes", **COUNTED)
+printed("eq-prefill-decode", handed_on, against="the token loop and the chunk form")
+printed("eq-decode-bytes", lambda draw: call(draw)[0], against="bytes, counted", **COUNTED)
+printed("eq-grouped-bytes", lambda draw: call(draw)[1], against="bytes, counted", **COUNTED)
+printed("eq-decode-intensity", intensity, against="counted FLOPs over counted bytes", **COUNTED)
+printed("eq-slot-race", race, against=LOOP)
+printed("eq-drift-sum", rounded, against=LOOP)
+printed("eq-drift-mean", drift, against="every case of keys and roundings, computed")
+printed(
+    "eq-decay-stalls",
+    stalls,
+    against="rounding of exact fractions",
+    arithmetic="counted",
+    equal={r"without \alpha": "a number of p significant bits is its own rounding"},
+)

@@ -1,0 +1,148 @@
+r"""Chapter 19: the printed block against the package's layer, gradients against autograd, sizes
+counted on built layers.
+"""
+
+from functools import cache
+
+import numpy as np
+import torch
+
+from ...layers import GatedDeltaNetCache, GatedRMSNorm
+from ..ch19_block import hard_layer, tokens
+from ..ch19_gate import by_quadrature
+from ..ch19_sizes import layer
+from .ch19_layer import array, block, column, convolution, normalised, unit_norm
+from .check import printed
+from .values import Depends, Family, Refused, columns
+from .world import World
+
+LAYER, AUTOGRAD = "gdn_ref.layers.GatedDeltaNet", "autograd through the package"
+
+
+def induction(draw):
+    """The delta rule with orthonormal keys, one token back, in a text of four letters."""
+    text, letters = [(0, 1, 2, 0, 3, 0, 1), (2, 3, 2, 2, 1, 3, 0)][draw.seed], 4
+    values, S, answers, last = draw.array(letters, 3), 0 * draw.array(3, letters), [], {}
+    for t, c in enumerate(text):
+        if t:
+            S[:, text[t - 1]] = S[:, text[t - 1]] + (values[c] - S[:, text[t - 1]])
+        answers.append(S[:, c].copy())
+    for t in range(1, len(text) + 1):
+        last[t] = max((s for s in range(1, t) if text[s - 1] == text[t - 1]), default=None)
+    letters = {
+        r"\boldsymbol{o}_": columns(np.array(answers)), r"\boldsymbol{v}": columns(values, 0).at,
+        "c_": Family(lambda t: text[_place(t, len(text))]), "s": Depends(lambda at: last[at["t"]]),
+    }  # fmt: skip
+    return World(letters, {"t": [t for t in last if last[t]]})
+
+
+def _place(t, T):
+    if not 1 <= t <= T:
+        raise Refused(f"no token {t}")
+    return t - 1
+
+
+@cache
+def keys(draw):
+    """Raw keys and queries about as long as the root of what is added under the root."""
+    k, q = 0.001 * draw.array(5), 0.001 * draw.array(5)
+    found_q, found_k = normalised(q, k)
+    letters = {
+        r"\boldsymbol{k}'": k[:, None], r"\boldsymbol{q}'": q[:, None], "d_k": 5, "d_v": 7,
+        r"\boldsymbol{k}": found_k, r"\boldsymbol{q}": found_q,
+    }  # fmt: skip
+    return World(letters)
+
+
+@cache
+def fresh(draw):
+    """Rates over the whole range, whichever ends of l and u decide; averaged over A."""
+    A, Delta = [((0.01, 16.0), (1e-3, 1e-1)), ((0.5, 3.0), (0.2, 0.9)), ((0.3, 2), (0.1, 2))][
+        draw.seed
+    ]
+    rates = np.exp(np.linspace(np.log(A[0] * Delta[0]), np.log(A[1] * Delta[1]), 9)[1:-1])
+    letters = {
+        "F": lambda rate: by_quadrature(rate, A, Delta), r"\lambda": np.log(Delta[1] / Delta[0]),
+        "l": Depends(lambda at: max(Delta[0], at[r"\rho"] / A[1])),
+        "u": Depends(lambda at: min(Delta[1], at[r"\rho"] / A[0])),
+        "A_0": A[0], "A_1": A[1], r"\Delta_0": Delta[0], r"\Delta_1": Delta[1],
+    }  # fmt: skip
+    return World(letters, {r"\rho": rates})
+
+
+@cache
+def gated_norm(draw):
+    """The layer's norm of a faint output, its gradient, and the norm without weight and gate."""
+    d_v = (3, 4, 5)[draw.seed]
+    o, z, w = 0.01 * draw.array(d_v), draw.array(d_v), draw.between(0.5, 1.5, d_v)
+    eps, c, dn = 1e-5 * draw.number(), draw.number(), draw.array(d_v)
+    net = GatedRMSNorm(d_v, eps, dtype=torch.float64).requires_grad_(False)
+    net.weight.copy_(torch.from_numpy(w))
+    x = torch.from_numpy(o).requires_grad_()
+    n = unit_norm(eps, d_v)(x)
+    (do,) = torch.autograd.grad(n, x, torch.from_numpy(dn))
+    letters = {
+        "norm": lambda o, z: array(net(column(o, d_v), column(z, d_v))),
+        "n_": Family(lambda eps: lambda o: array(unit_norm(eps, d_v)(column(o, d_v)))),
+        r"\boldsymbol{w}": w[:, None], r"\boldsymbol{o}": o[:, None], r"\boldsymbol{z}": z[:, None],
+        r"\varepsilon": eps, "d_v": d_v, "d_k": 7, "c": c, "r": (x / n).mean().item(),
+        r"\boldsymbol{n}": array(n), r"d\boldsymbol{n}": dn[:, None], r"d\boldsymbol{o}": array(do),
+    }  # fmt: skip
+    return World(letters)
+
+
+# hidden size, H, K, HV, V, W
+SIZES = [(9, 2, 3, 4, 5, 6), (12, 1, 4, 3, 8, 2), (5, 3, 2, 6, 7, 4)]
+
+
+@cache
+def built(draw):
+    """What a built layer learns, and the bytes that it keeps of a sequence."""
+    D, _, d_k, H_v, d_v, W = SIZES[draw.seed]
+    dtype = (torch.bfloat16, torch.float64, torch.bfloat16)[draw.seed]
+    net, cache = layer(*SIZES[draw.seed], dtype=dtype, backend="reference"), GatedDeltaNetCache()
+    with torch.no_grad():
+        net(torch.zeros(1, 5, D, dtype=dtype), cache)
+    letters = {
+        "D": D, "d_k": d_k, "H_v": H_v, "d_v": d_v, "W": W, r"\chi": net.conv1d.weight.shape[0],
+        "b": cache.conv_state.element_size(), "b_S": cache.recurrent_state.element_size(),
+    }  # fmt: skip
+    learned = sum(p.numel() for p in net.parameters())
+    return World(letters | {"value": learned}), World(
+        letters | {"value": cache.conv_state.nbytes + cache.recurrent_state.nbytes}
+    )
+
+
+@cache
+def padding(draw):
+    """One memory of the layer before and after p tokens of padding on the right."""
+    net, T, head = hard_layer(seed=draw.seed, conv_bias=True), 4, draw.seed + 1
+    after = {}
+    for p in (0, 1, 2, 5):
+        x, cache = torch.cat([tokens(T), tokens(p + 1, seed=2)[:p]])[None], GatedDeltaNetCache()
+        net(x, cache, attention_mask=torch.arange(T + p)[None] < T)
+        after[p] = cache.recurrent_state[0, head].T.numpy()
+    letters = {
+        r"\mathbf{S}": after[0], r"\mathbf{S}'": Depends(lambda at: after[at["p"]]),
+        r"\texttt{A\_log}": float(net.A_log[head]), r"\texttt{dt\_bias}": float(net.dt_bias[head]),
+    }  # fmt: skip
+    g = Depends(lambda at: float(np.log(after[1] / after[0]).mean()))
+    return World(letters | {"g_0": g}, {"p": [1, 2, 5]})
+
+
+REAL = {"arithmetic": "float64"}
+COUNTED = {"arithmetic": "counted"}
+
+printed("eq-block", block, against=LAYER, **REAL)
+printed("eq-conv-induction", induction, against="the delta rule, letter by letter")
+printed("eq-causal-conv eq-conv-state", convolution, against="gdn_ref.convolution", **REAL)
+printed("eq-conv-backward", convolution, against=AUTOGRAD, **REAL)
+printed("eq-qk-norm", keys, against="gdn_ref.ops", **REAL)
+printed("eq-gate-start", fresh, against="quadrature over A", **REAL)
+NORM = REAL | {"against": "gdn_ref.layers.GatedRMSNorm"}
+printed("eq-gated-norm", gated_norm, anything=r"\boldsymbol{z}", **NORM)
+printed("eq-norm-scale", gated_norm, anything=r"c \boldsymbol{o} \varepsilon", **NORM)
+printed("eq-norm-gradient", gated_norm, against=AUTOGRAD, **REAL)
+printed("eq-block-parameters", lambda draw: built(draw)[0], against="built layers", **COUNTED)
+printed("eq-layer-cache-bytes", lambda draw: built(draw)[1], against="built layers", **COUNTED)
+printed("eq-padding-right", padding, against=LAYER, **REAL)

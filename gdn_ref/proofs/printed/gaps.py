@@ -1,0 +1,129 @@
+"""How far printed statements are from holding in a world, over all cases that they speak of."""
+
+import itertools
+import math
+from dataclasses import dataclass
+
+from . import values as v
+from .evaluate import Evaluator
+from .functions import ordered
+from .tree import render
+from .values import Depends, NotExact, Refused
+
+PASS, FAIL = 1e-9, 1e-6  # a true form is at most this far off, a rejected one at least this
+TIGHT = 1e-9  # how close `<=` has to come, relative to its larger side; `<`: as the world says
+PLAINLY_FALSE = 1e-3  # one case this far off settles it: cancellation does not reach that far
+
+
+def gap(stated, world, evaluator=None, only=None):
+    """How far the statements are from holding in this world, at their worst: 0 if they do.
+
+    A claim is made for every value of its free indices; an inequality has to come close once.
+    `only` is the number of one statement, if the others do not count.
+    """
+    ev = evaluator or Evaluator(world)
+    worst = 0.0
+    for number, statement in enumerate(stated):
+        if only not in (None, number):
+            continue
+        worst = max(worst, _gap_of(statement, number, stated, ev))
+        if worst > FAIL:
+            break
+    return worst
+
+
+def verdict(altered, worlds, only=None):
+    """What rejects an altered form: its "number" in some world, or that it is "refused" in all."""
+    refused = 0
+    for world in worlds:
+        try:
+            if gap(altered, world, only=only) > FAIL:
+                return "number"
+        except (Refused, NotExact):
+            refused += 1
+    return "refused" if refused == len(worlds) else "holds"
+
+
+def _gap_of(statement, number, stated, ev):
+    claim = statement.claim
+    chain = claim.kind == "chain"
+    if chain and any(map(_same_text, claim.info, claim.parts, claim.parts[1:])):
+        raise Refused("both sides are the same: nothing is claimed")
+    tallies = [_Tally(relation, ev.world.near) for relation in (claim.info if chain else ("=",))]
+    ev.cases[number] = set()  # the numbers of the cases of which something is claimed
+    runs = sorted(ev.free(*statement.nodes))
+    for case in itertools.product(*(enumerate(ev.world.ranges[letter]) for letter in runs)):
+        scope = {letter: value for letter, (_, value) in zip(runs, case, strict=True)}
+        if not all(ev.holds(c, scope) for c in (*statement.premises, *statement.conditions)):
+            continue
+        ev.cases[number].add(tuple((letter, n) for letter, (n, _) in zip(runs, case, strict=True)))
+        if chain:
+            sides = [ev.value(part, scope) for part in claim.parts]
+        else:
+            sides = [_asked_for(statement, number, stated, ev.world, scope), ev.value(claim, scope)]
+        for tally, a, b in zip(tallies, sides, sides[1:], strict=False):
+            tally.add(a, b)
+            if tally.off:
+                return tally.off
+    if not ev.cases[number]:
+        raise Refused("no index satisfies the conditions: nothing is claimed")
+    return max(tally.gap() for tally in tallies)
+
+
+def _same_text(relation, a, b):
+    return render(a) == render(b)
+
+
+@dataclass
+class _Tally:
+    """One relation over all its cases. `off` is set by a case that settles it."""
+
+    relation: str
+    near: float
+    off: float = 0.0
+    apart: float = 0.0  # Frobenius norms over all cases, of the difference and of a side
+    size: float = 0.0
+    slack: float = math.inf
+
+    def add(self, a, b):
+        if self.relation in ("<", r"\le"):
+            self.order(ordered(a), ordered(b))
+        elif self.relation in (">", r"\ge"):
+            self.order(ordered(b), ordered(a))
+        elif self.relation == r"\in":
+            self.off = float(v.shape_of(a) != b)
+        elif self.relation == r"\approx":
+            a, b = (float(ordered(x)) for x in (a, b))  # exact numbers too are near one another
+            self.off = float(v.distance(a, b) > self.near)
+        elif self.relation == "=":
+            apart, size = v.difference(a, b)
+            self.apart, self.size = math.hypot(self.apart, apart), math.hypot(self.size, size)
+            if size > 1e-300 and apart / size > PLAINLY_FALSE:
+                self.off = apart / size
+        else:
+            raise Refused(f"no claim is made by {self.relation}")
+
+    def order(self, low, high):
+        slack = float((high - low) / (max(abs(low), abs(high)) or 1))
+        true = low < high if self.relation in "<>" else slack >= -1e-12
+        self.off = float(not true)
+        self.slack = min(self.slack, abs(slack))
+
+    def gap(self):
+        near = {"<": self.near, ">": self.near, r"\le": TIGHT, r"\ge": TIGHT}.get(self.relation)
+        if near is not None and self.slack > near:
+            return 1.0  # true, but never close: a larger bound would pass, too
+        return self.apart / self.size if self.size > 1e-300 else 0.0
+
+
+def _asked_for(statement, number, stated, world, scope):
+    """The value that a side without a relation must have: of its words, or of the equation."""
+    name = statement.words or "value"
+    alike = [
+        i for i, s in enumerate(stated) if s.claim.kind != "chain" and s.words == statement.words
+    ]
+    key = f"{name} {alike.index(number) + 1}" if len(alike) > 1 else name
+    if key not in world.letters:
+        raise Refused(f"no value {key!r} for a side without a relation")
+    found = world.letters[key]
+    return found.given(scope) if isinstance(found, Depends) else found

@@ -1,0 +1,173 @@
+r"""The world of the gated delta rule: one chunk of tokens, computed token by token.
+
+Every value comes from the token loop, from products of its factors, or from the package. No
+formula of the chunk form is used: what the chapters derive is what is being checked. A factor is
+what the loop makes of the identity as a state; row r of an inverse what it makes of unit values.
+"""
+
+from functools import cache, reduce
+
+import numpy as np
+
+from ... import affine, chunking, gated_delta_rule, wy
+from .draws import Draw
+from .values import Depends, columns, entries, inverse, listed
+from .world import World
+
+T, D_K, D_V = 6, 4, 3
+
+
+class vars_of:
+    """Values under names."""
+
+    def __init__(self, **values):
+        vars(self).update(values)
+
+
+def step(draw, S, k, v, alpha, beta):
+    """The state after one token: by the package in float64, by the same line otherwise."""
+    if draw.exact:
+        return alpha * S + np.outer(beta * (v - alpha * S @ k), k)
+    with np.errstate(divide="ignore"):  # a decay of 0
+        return gated_delta_rule.step(S, k, k, v, np.log(np.asarray(alpha)), np.asarray(beta))[1]
+
+
+def eye(draw, d):
+    return np.eye(d, dtype=object if draw.exact else float)
+
+
+def orthonormal(draw, d):
+    """`d` orthonormal rows, in any arithmetic: two reflections, one after the other."""
+    mirrors = [draw.array(d, 1) for _ in range(2)]
+    return reduce(np.matmul, [eye(draw, d) - 2 * (m @ m.T) / (m.T @ m)[0, 0] for m in mirrors])
+
+
+def across(draw, rows):
+    """A vector, as a column, that is orthogonal to these independent rows."""
+    y = draw.array(rows.shape[1], 1)
+    return y - rows.T @ (inverse(rows @ rows.T) @ (rows @ y))
+
+
+def run(draw, q, k, v, alpha, beta, S):
+    """The loop's values, by name: states, corrections, products of the factors."""
+    one, zero = eye(draw, len(k[0])), 0 * S
+    factors = [step(draw, one, key, 0 * key, 1 + 0 * b, b) for key, b in zip(k, beta, strict=True)]
+    states, outputs, deltas = [S], [], []
+    P, H, F, G = [one], [zero], [one], [zero]
+    for t in range(len(k)):
+        states.append(step(draw, states[-1], k[t], v[t], alpha[t], beta[t]))
+        outputs.append(states[-1] @ q[t])
+        deltas.append((states[-1] - alpha[t] * states[-2]) @ k[t] / (k[t] @ k[t]))
+        write = step(draw, zero, k[t], v[t], 1 + 0 * alpha[t], beta[t])
+        P.append(P[-1] @ factors[t])
+        H.append(H[-1] @ factors[t] + write)
+        F.append(alpha[t] * (F[-1] @ factors[t]))
+        G.append(alpha[t] * (G[-1] @ factors[t]) + write)
+    return vars_of(
+        q=q, k=k, v=v, alpha=alpha, beta=beta, S=S, one=one, factors=factors, states=states,
+        outputs=np.array(outputs), deltas=np.array(deltas), P=P, H=H, F=F, G=G,
+    )  # fmt: skip
+
+
+def inputs(draw, T=T, d_k=D_K, d_v=D_V, decay=True):
+    """`q, k, v, alpha, beta, S` of a draw: correlated keys of any length, a state not empty."""
+    draw = draw.anew(9)  # of their own: what else a world draws has nothing to do with them
+    q, k, v = draw.array(T, d_k), draw.array(T, d_k), draw.array(T, d_v)
+    k = k if draw.exact else k + draw.array(1, d_k)
+    alpha, beta = draw.between(0.5, 0.95, T), draw.between(0.1, 1.9, T)
+    return q, k, v, alpha if decay else alpha * 0 + 1, beta, draw.array(d_v, d_k)
+
+
+@cache
+def sequence(draw, decay=True):
+    """One chunk of tokens, run."""
+    return run(draw, *inputs(draw, decay=decay))
+
+
+def thin(x, before, after, weights):
+    """The row `y` of `after - weight before = y k^T`, for each token: W, U of the WY form."""
+    return np.array(
+        [
+            ((after[t] - weights[t] * before[t]) @ x.k[t]) / (x.k[t] @ x.k[t])
+            for t in range(len(x.k))
+        ]
+    )
+
+
+def inverse_of_chunk(draw, x):
+    """`(I + A)^-1`: row r is what token r writes into an empty state, if value i is row i of I."""
+    one = eye(draw, len(x.k))
+    unit = run(draw, x.q, x.k, one / x.beta[:, None], x.alpha, x.beta, one @ (0 * x.k))
+    return thin(unit, unit.states[:-1], unit.states[1:], x.alpha)
+
+
+@cache
+def rule(draw, decay=True):
+    """The letters of chapters 5 to 11 and 15, as a `World`; without decay those of 5 to 9."""
+    return world_of(draw, sequence(draw, decay), decay)
+
+
+def world_of(draw, x, decay=True):
+    """The same letters for any run `x`, whose decays are not 0."""
+    T, d_k, d_v = len(x.k), len(x.k[0]), len(x.v[0])
+    ones = x.alpha * 0 + 1
+    gamma = np.array([np.prod(x.alpha[: r + 1]) for r in range(T)])
+    Gamma = np.array(
+        [
+            [np.prod(x.alpha[i + 1 : r + 1]) if i <= r else 0 * ones[0] for i in range(T)]
+            for r in range(T)
+        ]
+    )
+    strict = np.tril(np.ones((T, T), dtype=int), -1)
+    A = x.beta[:, None] * (x.k @ x.k.T) * strict
+    A_gated = Gamma * A
+    W = -thin(x, x.P[:-1], x.P[1:], ones)
+    U, U_gated = thin(x, x.H[:-1], x.H[1:], ones), thin(x, x.G[:-1], x.G[1:], x.alpha)
+    F, G = x.F[-1], x.G[-1]
+    if not draw.exact:  # the package's, where it has them
+        g = np.log(x.alpha)
+        gamma, Gamma = chunking.decay(g)
+        A, A_gated = wy.interaction(x.k, x.beta), wy.interaction(x.k, x.beta, Gamma)
+        W, U, U_gated = wy.w(x.k, x.beta), wy.u(x.k, x.v, x.beta), wy.u(x.k, x.v, x.beta, Gamma)
+        F, G = affine.chunk_map(x.k, x.v, g, x.beta)
+    X_gated = inverse_of_chunk(draw, x)
+    X = inverse_of_chunk(draw, vars_of(**vars(x) | {"alpha": ones}))
+    reads = [a * S @ k for a, S, k in zip(x.alpha, x.states, x.k, strict=False)]
+    letters = {
+        "C": T, "d_k": d_k, "d_v": d_v, r"\mathbf{S}": x.S, r"\mathbf{S}_": listed(x.states, 0),
+        r"\mathbf{S}'": x.states[-1], r"\mathbf{Q}": x.q, r"\mathbf{K}": x.k, r"\mathbf{V}": x.v,
+        r"\mathbf{O}": x.outputs, r"\mathbf{E}": x.deltas, r"\boldsymbol{q}_": columns(x.q),
+        r"\boldsymbol{k}_": columns(x.k), r"\boldsymbol{v}_": columns(x.v),
+        r"\boldsymbol{o}_": columns(x.outputs), r"\boldsymbol{\delta}_": columns(x.deltas),
+        r"\boldsymbol{r}_": columns(reads), r"\boldsymbol{y}": draw.anew(1).array(d_k, 1),
+        r"\bar{\mathbf{S}}": Depends(lambda at: x.alpha[at["t"] - 1] * x.states[at["t"] - 1]),
+        r"\alpha_": entries(x.alpha), r"\beta_": entries(x.beta),
+        r"\gamma_": entries(np.append(ones[:1], gamma), 0), r"\Gamma_": entries(Gamma),
+        r"\boldsymbol{\Gamma}": Gamma, r"\mathbf{M}": strict + np.eye(T, dtype=int),
+        r"\mathbf{B}": np.diag(x.beta), r"\mathbf{D}_\gamma": np.diag(gamma),
+        r"\mathbf{D}_\rightarrow": np.diag(Gamma[-1]), r"\mathbf{A}": A, "A_": entries(A),
+        r"\tilde{\mathbf{A}}": A_gated, r"\mathbf{W}": W, r"\mathbf{U}": U,
+        r"\tilde{\mathbf{U}}": U_gated, r"\boldsymbol{w}_": columns(W),
+        r"\boldsymbol{u}_": columns(U), r"\tilde{\boldsymbol{u}}_": columns(U_gated),
+        r"\mathbf{W}_\leftarrow": np.diag(gamma) @ W, r"\mathbf{X}": X, "X_": entries(X),
+        r"\mathbf{T}": X @ np.diag(x.beta), r"\tilde{\mathbf{T}}": X_gated @ np.diag(x.beta),
+        r"\mathbf{P}_": listed(x.factors), r"\mathbf{P}^": listed(x.P, 0),
+        r"\mathbf{H}^": listed(x.H, 0), r"\mathbf{F}^": listed(x.F, 0),
+        r"\mathbf{G}^": listed(x.G, 0), r"\mathbf{F}": F, r"\mathbf{G}": G,
+        r"\mathbf{F}_": listed([a * P for a, P in zip(x.alpha, x.factors, strict=True)]),
+    }  # fmt: skip
+    if not decay:  # before chapter 10 the letters of the gated rule do not exist
+        gated = ("tilde", "Gamma", "gamma", "leftarrow", "alpha", r"\mathbf{F}", r"\mathbf{G}")
+        letters = {key: v for key, v in letters.items() if not any(name in key for name in gated)}
+    tokens = range(1, T + 1)
+    return World(letters, ranges={letter: tokens for letter in "trijsl"})
+
+
+def with_letters(world, letters, **ranges):
+    """The world with more letters, and more indices that run."""
+    return World(world.letters | letters, ranges=world.ranges | ranges, near=world.near)
+
+
+def ungated(draw: Draw):
+    """The delta rule: nothing decays."""
+    return rule(draw, decay=False)

@@ -1,0 +1,342 @@
+r"""Tokens to trees: what a display says, as statements of claims.
+
+    statements(tex)    the statements of one display, a `Statement` each
+    render(node)       a tree as TeX again, for messages and for names
+
+A statement is a chain of sides with its relations, the conditions under which it is claimed
+(`\quad (i < r)`, `\text{if } ...`) and its premises (before `\Longrightarrow`, or `\beta = 1:`).
+A side alone is a statement about the value of the equation, or of its words: `\text{inverse:}`.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from .lexer import CLOSES, OPENS, NotRead, tokens
+
+
+@dataclass(frozen=True)
+class Node:
+    """A part of a claim: its kind, the parts it consists of, and what else distinguishes it."""
+
+    kind: str
+    parts: tuple = ()
+    info: object = None
+
+    def walk(self):
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+
+@dataclass(frozen=True)
+class Statement:
+    claim: Node
+    conditions: tuple = ()
+    premises: tuple = ()
+    words: str = ""  # the words before it, `\text{inverse:}`
+    remarks: tuple = ()  # words behind it, or under a brace: nothing evaluates them
+
+    @property
+    def nodes(self):
+        return (self.claim, *self.conditions, *self.premises)
+
+
+@cache
+def statements(tex):
+    """The statements of a display; raises `NotRead` where the notation has no meaning."""
+    found = [s for row in _rows(tokens(tex)) for s in _row(row)]
+    if not found:
+        raise NotRead("nothing is stated")
+    return tuple(found)
+
+
+# Rows and what parts them.
+
+CONTINUES = ("RELATION", "SIGN", "CDOT", "ODOT", "IMPLIES")
+
+
+def _rows(found):
+    """The display's rows; a row that begins with an operator, or inside brackets, goes on."""
+    rows, depth = [[]], 0
+    for token in found:
+        depth += (token.kind in OPENS) - (token.kind in CLOSES)
+        if token.kind == "ROW" and not _in_table(rows[-1]):
+            rows.append([]) if depth == 0 else None
+        else:
+            rows[-1].append(token)
+    joined = [[]]
+    for row in rows:
+        first = next((t for t in row if t.kind not in ("CELL", "QUAD")), None)
+        last = next((t for t in reversed(joined[-1]) if t.kind not in ("CELL", "QUAD")), None)
+        goes_on = last is None
+        goes_on |= first is not None and (first.kind in CONTINUES or _sets_a_condition(first))
+        goes_on |= last is not None and (
+            last.kind in ("RELATION", "SIGN", "IMPLIES") or _names_a_row(last)
+        )
+        joined[-1].extend(row) if goes_on else joined.append(row)
+    return joined
+
+
+def _in_table(row):
+    return sum((t.kind == "BEGIN") - (t.kind == "END") for t in row) > 0
+
+
+def _sets_a_condition(token):
+    return token.kind == "TEXT" and token.text.split()[:1] in (["if"], ["for"])
+
+
+def _names_a_row(token):
+    return token.kind == "TEXT" and token.text.endswith(":")
+
+
+def _row(row):
+    """The statements of one row: premises, words, claims parted by commas, conditions."""
+    words, premises = "", ()
+    row = _quantities(_without_columns(row))
+    lead = next((i for i, t in enumerate(row) if t.kind != "QUAD"), 0)
+    if row and _names_a_row(row[lead]):
+        words, row = row[lead].text[:-1], row[lead + 1 :]
+    for mark in ("IMPLIES", "COLON"):
+        at = _outside(row, mark)
+        if at:
+            premises = tuple(parse(part) for part in _parted(row[: at[0]]))
+            row = row[at[0] + 1 :]
+    for part in _parted(row):
+        remarks = [t for t in part if t.kind == "REMARK"]
+        part = [t for t in part if t.kind != "REMARK"]
+        claim, conditions, behind = _conditions(part)
+        if not claim:
+            raise NotRead("a condition of nothing")
+        remarks = tuple(t.text for t in (*remarks, *behind))
+        yield Statement(parse(claim), conditions, premises, words, remarks)
+
+
+def _without_columns(row):
+    """Without the marks of columns, but in tables; after a comma such a mark parts two claims."""
+    kept = []
+    for i, token in enumerate(row):
+        if token.kind == "CELL" and not _in_table(row[:i]):
+            if not (kept and kept[-1].kind == "COMMA"):
+                continue
+            token = replace(token, kind="QUAD")
+        kept.append(token)
+    return kept
+
+
+def _quantities(row):
+    """Words beside an operator name a quantity: `\\text{bytes} = ...`."""
+    operators = ("RELATION", "SIGN", "CDOT")
+    around = [
+        {t.kind for t in (*row[max(i - 1, 0) : i], *row[i + 1 : i + 2])} for i in range(len(row))
+    ]
+    return [
+        replace(t, kind="NAME") if t.kind == "TEXT" and near.intersection(operators) else t
+        for t, near in zip(row, around, strict=True)
+    ]
+
+
+def _outside(row, kind):
+    """Where tokens of this kind stand outside of all brackets."""
+    depth, found = 0, []
+    for i, token in enumerate(row):
+        depth += (token.kind in OPENS) - (token.kind in CLOSES)
+        if depth == 0 and token.kind == kind:
+            found.append(i)
+    return found
+
+
+def _parted(row):
+    """Cut at each comma that a wide space or the end of the row follows."""
+    cuts = [i for i in _outside(row, "COMMA") if i + 1 == len(row) or row[i + 1].kind == "QUAD"]
+    starts, ends = [0, *(i + 1 for i in cuts)], [*cuts, len(row)]
+    return [part for a, b in zip(starts, ends, strict=True) if (part := _trim(row[a:b]))]
+
+
+def _trim(row):
+    while row and row[0].kind == "QUAD":
+        row = row[1:]
+    while row and row[-1].kind in ("QUAD", "STOP", "COMMA"):
+        row = row[:-1]
+    return row
+
+
+def _conditions(part):
+    """`(claim, conditions, remarks)`: `\\text{if } x` and, after a wide space, `(x)`; other words,
+    at the end, are remarks."""
+    conditions, remarks = [], []
+    for at in reversed(_outside(part, "TEXT")):
+        if _sets_a_condition(part[at]):
+            every = part[at].text.endswith("all")
+            for condition in _parted(part[at + 1 :]):
+                conditions.append(Node("all", (parse(condition),)) if every else parse(condition))
+        elif _trim(part[at + 1 :]):
+            raise NotRead(f"words in the middle of a claim: {part[at].text!r}")
+        else:
+            remarks.insert(0, part[at])
+        part = _trim(part[:at])
+    for at in reversed(_outside(part, "QUAD")):
+        rest = _trim(part[at:])
+        if rest[0].kind == "LPAR" and rest[-1].kind == "RPAR" and _outside(rest[1:-1], "RELATION"):
+            conditions.append(parse(rest[1:-1]))
+            part = _trim(part[:at])
+    return part, tuple(conditions), remarks
+
+
+# The grammar.
+
+
+@cache
+def _parser():
+    from lark import Lark, Token, Transformer
+    from lark.lexer import Lexer
+
+    class Given(Lexer):
+        """The tokens are read already."""
+
+        def __init__(self, conf):
+            pass
+
+        def lex(self, found):
+            for token in found:
+                yield Token(token.kind, token.text, start_pos=token.at)
+
+    class Build(Transformer):
+        """Nodes from the rules of the grammar; a rule with a single part is that part."""
+
+        def __default__(self, rule, children, meta):
+            named = {c.type for c in children if isinstance(c, Token)}
+            parts = tuple(c for c in children if isinstance(c, Node))
+            operators = tuple(
+                str(c) for c in children if isinstance(c, Token) and c.type in ("RELATION", "SIGN")
+            )
+            if rule == "sum":
+                signs = operators if len(operators) == len(parts) else ("+", *operators)
+                return parts[0] if signs == ("+",) else Node("sum", parts, signs)
+            if rule == "chain":
+                return Node("chain", parts, operators) if operators else parts[0]
+            if rule == "quotient" and named & {"MOD", "TIMES"}:
+                return Node("remainder" if "MOD" in named else "times", parts)
+            if rule in ("product", "hadamard", "quotient", "factor", "side", "tuple"):
+                if len(parts) == 1:
+                    return parts[0]
+                return Node({"factor": "scripted"}.get(rule, rule), parts)
+            if rule in ("letter", "number"):
+                return Node(rule, (), str(children[0]))
+            if rule in ("up", "down") and not parts:
+                inside = next(c for c in children if c.type in ("TOP", "MARK"))
+                return Node(rule, (Node("mark", (), str(inside)),))
+            if rule == "slice":
+                colon = next(i for i, c in enumerate(children) if isinstance(c, Token))
+                return Node(rule, parts, (colon > 0, colon + 1 < len(children)))
+            if rule in ("big", "apply"):
+                return self.headed(rule, children, parts)
+            if rule == "group":
+                return Node(rule, parts, str(children[0]))
+            if rule == "table":
+                return Node(rule, parts, str(children[0]))
+            return Node(rule, parts)
+
+        def headed(self, rule, children, parts):
+            """A sum, a product, an expectation, a function: its name, scripts and argument."""
+            number = next((c for c in children if getattr(c, "type", "") == "NUMBER"), None)
+            if number is not None:
+                factor = Node("product", (Node("number", (), str(number)), parts[-1]))
+                parts = (*parts[:-1], factor)
+            return Node(rule, parts, str(children[0]))
+
+    path = Path(__file__).with_name("grammar.lark")
+    grammar = Lark(path.read_text("utf-8"), parser="lalr", start="chain", lexer=Given)
+    return grammar, Build()
+
+
+def parse(found):
+    """One claim, from its tokens."""
+    from lark.exceptions import UnexpectedInput
+
+    found = [t for i, t in enumerate(found) if t.kind != "QUAD" and not _ends_cell(found, i)]
+    grammar, build = _parser()
+    try:
+        return build.transform(grammar.parse(found))
+    except UnexpectedInput as error:
+        at = getattr(error, "pos_in_stream", None)
+        token = getattr(error, "token", None)
+        near = " ".join(t.text for t in found)
+        what = "the end" if token is None or token.type == "$END" else f"{str(token)!r}"
+        where = "" if at is None or what == "the end" else f" at character {at}"
+        raise NotRead(f"did not expect {what}{where} of: {near}") from None
+
+
+def _ends_cell(found, i):
+    """A comma that only ends a cell of a table."""
+    after = next((t.kind for t in found[i + 1 :] if t.kind != "QUAD"), "")
+    return found[i].kind == "COMMA" and after in ("CELL", "ROW", "END")
+
+
+# TeX again.
+
+_BRACKETS = {
+    "norm": (r"\|", r"\|"), "bar": ("|", "|"), "floor": (r"\lfloor ", r"\rfloor "),
+    "ceil": (r"\lceil ", r"\rceil "), "root": (r"\sqrt{", "}"),
+}  # fmt: skip
+_OPERATORS = {
+    "product": "",
+    "hadamard": r" \odot ",
+    "quotient": "/",
+    "remainder": r"\bmod ",
+    "times": r" \times ",
+}
+_CLOSED = {"(": ")", "[": "]", "{": "}"}
+
+
+def render(node):
+    """The node as TeX: canonical, so that two ways to write one name are one."""
+    kind, parts, info = node.kind, [render(p) for p in node.parts], node.info
+    if kind in ("letter", "number", "mark"):
+        return info
+    if kind == "dots":
+        return r"\cdots "
+    if kind == "sum":
+        text = "".join(f" {s} {p}" for s, p in zip(info, parts, strict=True))
+        return text.removeprefix(" + ").lstrip()
+    if kind == "chain":
+        return parts[0] + "".join(f" {r} {p}" for r, p in zip(info, parts[1:], strict=True))
+    if kind in _OPERATORS:
+        return _joined(parts) if kind == "product" else _OPERATORS[kind].join(parts)
+    if kind == "scripted":
+        return "".join(parts)
+    if kind == "prime":
+        return "'"
+    if kind in ("up", "down"):
+        return f"{'^' if kind == 'up' else '_'}{{{parts[0]}}}"
+    if kind in _BRACKETS:
+        return parts[0].join(_BRACKETS[kind])
+    if kind == "group":
+        return info + parts[0] + _CLOSED[info]
+    if kind == "fraction":
+        return rf"\frac{{{parts[0]}}}{{{parts[1]}}}"
+    if kind == "binomial":
+        return rf"\binom{{{parts[0]}}}{{{parts[1]}}}"
+    if kind == "inner":
+        return rf"\langle {parts[0]}, {parts[1]}\rangle "
+    if kind == "tuple":
+        return ", ".join(parts)
+    if kind == "slice":
+        left = parts[0] if info[0] else ""
+        return f"{left}:{parts[-1] if info[1] else ''}"
+    if kind in ("big", "apply"):
+        return _joined([info if kind == "big" else rf"\{info}", *parts])
+    if kind == "all":
+        return rf"\text{{all }} {parts[0]}"
+    rows = r" \\ ".join(parts) if kind == "table" else " & ".join(parts)
+    return rf"\begin{{{info}}}{rows}\end{{{info}}}" if kind == "table" else rows
+
+
+def _joined(parts):
+    """Side by side, with a space where a command would swallow the next letter."""
+    text = ""
+    for part in parts:
+        tail = text.rpartition("\\")[2]
+        text += " " if "\\" in text and tail.isalpha() and part[:1].isalpha() else ""
+        text += part
+    return text

@@ -1,0 +1,43 @@
+"""A slip in a display is found, whichever chapter it is in and whoever made it."""
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from falsified import FALSIFIED, REVIEW
+
+from gdn_ref.proofs.printed import check, load, source
+
+FALSE = ("is false as it is printed", "cannot be evaluated", "its words are", "its TeX has changed")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def worlds():
+    """The chapters' register; each world is made once, for all slips of its display."""
+    load()
+    kept = dict(check.PRINTED)
+    made = cache(lambda world: cache(world))
+    for label, entry in kept.items():
+        check.PRINTED[label] = replace(entry, world=made(entry.world))
+    yield
+    check.PRINTED.update(kept)
+
+
+@pytest.mark.parametrize("label, old, new", FALSIFIED)
+def test_a_slip_is_found(monkeypatch, label, old, new):
+    display = source.displays()[label]
+    assert display.tex.count(old) == 1, f"write this row anew: {display.tex}"
+    slipped = replace(display, tex=display.tex.replace(old, new))
+    monkeypatch.setattr(check, "displays", lambda: {label: slipped})
+    found = check.run(label)
+    assert not found["crashed"]
+    assert found["problems"] and found["problems"][0].startswith(FALSE), found["problems"]
+
+
+def test_slips_in_every_chapter():
+    """Those that a review once printed in a copy of the book, and at least three in a chapter."""
+    chapters = {display.notebook for display in source.displays().values()}
+    slips = Counter(source.displays()[label].notebook for label, _, _ in FALSIFIED)
+    assert set(slips) == chapters and min(slips.values()) >= 3
+    assert len(set(FALSIFIED)) == len(FALSIFIED) >= len(REVIEW) + 60
