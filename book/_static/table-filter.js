@@ -1,6 +1,7 @@
-// The filter of the table of equations: chapter, method, coverage, and words. The form is in the
-// page, hidden; this shows it. A row's classes say what it may be filtered by: is-<method>-<coverage>
-// for each of its checks; the heading row above it has the class in-<page>.
+// The filter of the table of equations: chapter, printed form, method, coverage, and words. The form
+// is in the page, hidden; this shows it. A row's classes say what it may be filtered by: as-<kind>
+// for its printed form, is-<method>-<coverage> for each of its checks; the heading row above it has
+// the class in-<page>.
 "use strict";
 document.addEventListener("DOMContentLoaded", () => {
   const form = document.getElementById("gdn-filter");
@@ -14,6 +15,7 @@ document.addEventListener("DOMContentLoaded", () => {
       chapters.at(-1).rows.push({
         row,
         kinds: kinds.map((name) => name.slice(3).split("-")),
+        printed: [...row.classList].find((name) => name.startsWith("as-"))?.slice(3),
         text: row.textContent.toLowerCase(),
       });
     }
@@ -25,9 +27,10 @@ document.addEventListener("DOMContentLoaded", () => {
     let count = 0, all = 0;
     for (const { heading, page, rows } of chapters) {
       let any = false;
-      for (const { row, kinds, text } of rows) {
+      for (const { row, kinds, printed, text } of rows) {
         const fits =
           (!wanted.chapter || wanted.chapter === page) &&
+          (!wanted.printed || wanted.printed === printed) &&
           words.every((word) => text.includes(word)) &&
           kinds.some(([method, coverage]) =>
             (!wanted.method || wanted.method === method) &&

@@ -4,7 +4,9 @@ The parts:
 
     results   reads the results of `python -m gdn_ref.proofs --json ...`
     rules     what makes the build fail: equations, checks and citations that do not match
+    printed   what was done to each equation as it is printed; pages print what was evaluated
     badges    the note under each labelled equation
+    formal    the fold under an equation that has a formal proof
     pages     the directives of the verification page
     equations the table of all equations on it, with a filter
     sources   a page for each chapter's checks with their source
@@ -31,6 +33,7 @@ from . import (
     badges,
     equations,
     errata,
+    formal,
     front,
     head,
     launch,
@@ -38,6 +41,7 @@ from . import (
     numbers,
     pages,
     previews,
+    printed,
     record,
     report,
     results,
@@ -54,8 +58,20 @@ def setup(app):
     app.add_config_value("gdn_code", ["gdn_ref", "kernels"], "env", types=[list])
     app.add_config_value("gdn_proofs_digest", "", "env", types=[str])
     app.connect("config-inited", _fingerprint_the_results)
-    parts = (rules, badges, pages, equations, sources, errata, record, report, links, numbers)
-    for part in (*parts, launch, front, head, previews, symbols, access, slim):
+    parts = (
+        rules,
+        printed,
+        badges,
+        pages,
+        equations,
+        sources,
+        errata,
+        record,
+        report,
+        links,
+        numbers,
+    )
+    for part in (*parts, formal, launch, front, head, previews, symbols, access, slim):
         part.connect(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
 

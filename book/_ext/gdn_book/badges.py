@@ -1,11 +1,11 @@
-"""The note under each labelled equation: how it was checked, and what the check rejects."""
+"""The note under each labelled equation: what was done to it as it is printed, and its checks."""
 
 import re
 from html import escape
 
 from docutils import nodes
 
-from . import addresses, results, symbols
+from . import addresses, printed, results, symbols
 
 
 def connect(app):
@@ -13,19 +13,16 @@ def connect(app):
 
 
 def add_badges(app, doctree, docname):
-    """Put a badge after each equation whose label has a check or a definition."""
+    """Put a badge after each labelled equation."""
     if app.builder.format != "html":
         return
     found = results.of(app)
     for equation in list(doctree.findall(nodes.math_block)):
         label = equation.get("label")
-        text = None
+        if label is None:
+            continue
         legend = _legend(symbols.links(app, docname, equation.astext()))
-        if label in found.by_label:
-            text = checked(app, docname, found.by_label[label], legend)
-        elif label in found.definitions:
-            text = defined(app, docname, label, found.definitions[label], legend)
-        if text:
+        if text := badge(app, docname, label, found, legend):
             equation.parent.insert(
                 equation.parent.index(equation) + 1, nodes.raw("", text, format="html")
             )
@@ -35,21 +32,18 @@ def _legend(links):
     return f"<dl><dt>Symbols</dt><dd>{links}</dd></dl>" if links else ""
 
 
-def checked(app, docname, checks, legend=""):
-    """The badge of a checked equation; `checks` are sorted, the strongest first."""
-    best = checks[0]
-    rejected = sum(m["rejected"] for check in checks for m in check["mutants"])
-    plural = "mutant" if rejected == 1 else "mutants"
-    method, covers = results.method(best), prose(best["covers"])
-    summary = f"checked: {method}, {covers}; {rejected} {plural} rejected"
-    inside = "".join(_one_check(app, docname, check) for check in checks)
-    return _details("checked", summary, inside + legend + _row(app, docname, best["label"]))
-
-
-def defined(app, docname, label, meaning, legend=""):
-    """The badge of a definition: it names something and claims nothing."""
-    inside = f"<p>{prose(meaning)}</p>{legend}{_row(app, docname, label)}"
-    return _details("definition", "definition", inside)
+def badge(app, docname, label, found, legend=""):
+    """What was done to the equation as it is printed, then its other checks, then its letters."""
+    page, checks = found.printed.get(label), found.by_label.get(label, [])
+    meaning = found.definitions.get(label)
+    if page is None or page["kind"] not in ("evaluated", "read"):
+        return ""
+    kind = "definition" if page.get("defines") or (meaning and not checks) else "checked"
+    kind = "read" if page["kind"] == "read" else kind
+    inside = [f"<p>{prose(meaning)}</p>"] if meaning else []
+    inside += [printed.details(page, prose), *(_one_check(app, docname, c) for c in checks)]
+    inside += [legend, _row(app, docname, label)]
+    return _details(kind, prose(printed.summary(page)), "".join(inside))
 
 
 def _row(app, docname, label):
@@ -61,6 +55,7 @@ def _one_check(app, docname, check):
     rows = [
         ("Method", prose(results.of(app).methods.get(method, method))),
         ("Covers", prose(check["covers"])),
+        *([("Its part", prose(check["part"]))] if check.get("part") else []),
         ("Residual", results.residual_text(check["residual"], method)),
         ("Rejects", "; ".join(_mutant(m, method) for m in check["mutants"])),
         ("Source", addresses.source_link(app, docname, check["name"])),

@@ -4,14 +4,21 @@ from html import escape
 
 from docutils import nodes
 
-from . import addresses, badges, results, tables
+from . import addresses, badges, printed, results, tables
 
 
 class equation_table(nodes.General, nodes.Element):
     """Holds the place of the table until the equations' numbers are known."""
 
 
-HEAD = ["equation", "checked by, for", "mutants rejected", "seconds"]
+PRINTED = {  # what was done to the printed form, in the words of the filter
+    "modular": "float64 and modulo a prime",
+    "rational": "exact fractions",
+    "counted": "counted",
+    "float64": "float64",
+    "read": "read, not evaluated",
+}
+HEAD = ["equation", "as printed, and its checks", "rejected", "seconds"]
 
 
 def connect(app):
@@ -39,6 +46,7 @@ def _form(app):
     fields = (
         '<label>Find <input type="search" name="text" placeholder="label, mutant, size"></label>'
         + _select("chapter", "every chapter", chapters)
+        + _select("printed", "every form", PRINTED)
         + _select("method", "every method", methods | {"definition": "definition"})
         + _select("coverage", "every coverage", results.COVERAGE)
     )
@@ -94,36 +102,43 @@ def _table(app, docname):
 
 
 def _row(app, docname, found, label):
-    """The classes say what the row may be filtered by: `is-<method>-<coverage>` for each check."""
+    """The classes say what the row may be filtered by: `is-<method>-<coverage>` for each check,
+    `as-<arithmetic>` for the printed form."""
     number = tables.equation(app, docname, label)
     name = nodes.inline("", "", number, nodes.Text(" "), nodes.literal("", label))
-    checks = found.by_label.get(label)
-    cells = _checked(app, docname, checks) if checks else _defined(found.definitions[label])
-    kinds = {f"is-{c['method']}-{results.coverage(c)}" for c in checks or ()} or {"is-definition-"}
+    checks, page = found.by_label.get(label, []), found.printed.get(label, {"kind": ""})
+    kinds = {f"is-{c['method']}-{results.coverage(c)}" for c in checks} or {"is-definition-"}
+    kinds.add(f"as-{page.get('arithmetic', page['kind'])}")
     attributes = {"ids": [addresses.row_id(label)], "classes": sorted(kinds)}
+    cells = _cells(app, docname, page, checks, found.definitions.get(label))
     return tables.row([name, *cells], len(HEAD), **attributes)
 
 
-def _checked(app, docname, checks):
-    """The strongest check in the open; all of them, with their mutants, in the fold."""
-    mutants = [mutant for check in checks for mutant in check["mutants"]]
-    rejected = sum(mutant["rejected"] for mutant in mutants)
-    more = {1: "", 2: " (and one more check)"}.get(
-        len(checks), f" (and {len(checks) - 1} more checks)"
-    )
+def _cells(app, docname, page, checks, meaning):
+    """What was done to the printed form in the open, and all checks in the fold. What was altered
+    stands in the badge under the equation, which the number leads to."""
+    known = page["kind"] in ("evaluated", "read")
+    first = printed.summary(page) if known else "not on a page"
+    more = {0: "", 1: " One check."}.get(len(checks), f" {len(checks)} checks.")
+    inside = [f"<p>{badges.prose(meaning)}</p>"] if meaning else []
+    inside += [f"<p>{badges.prose(page['why'])}</p>"] if page["kind"] == "read" else []
+    inside += [_one(app, docname, check) for check in checks]
+    rejected, mutants = results.rejected(checks)
+    count = f"{printed.altered(page)} + {rejected}" if checks else f"{printed.altered(page)}"
+    seconds = page.get("seconds", 0) + sum(check["seconds"] for check in checks)
     return [
         tables.html(
-            f"<details><summary>{_claim(checks[0])}{more}</summary>"
-            f"{''.join(_one(app, docname, check) for check in checks)}</details>"
+            f"<details><summary>{badges.prose(first)}.{more}</summary>{''.join(inside)}</details>"
         ),
-        tables.text(f"{rejected} of {len(mutants)}"),
-        tables.text(f"{sum(check['seconds'] for check in checks):.2f}"),
+        tables.text(count),
+        tables.text(f"{seconds:.2f}"),
     ]
 
 
 def _claim(check):
     method = results.SHORT.get(check["method"], check["method"])
-    return f"{method}: {badges.prose(check['covers'])}"
+    part = f" ({badges.prose(check['part'])})" if check.get("part") else ""
+    return f"{method}: {badges.prose(check['covers'])}{part}"
 
 
 def _one(app, docname, check):
@@ -136,7 +151,3 @@ def _one(app, docname, check):
         f"<p>{addresses.source_link(app, docname, check['name'])} by {_claim(check)}. "
         f"Residual {residual}. Rejects:</p><ul>{mutants}</ul>"
     )
-
-
-def _defined(meaning):
-    return [tables.html(f"definition: {badges.prose(meaning)}"), tables.text(""), tables.text("")]

@@ -4,7 +4,7 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from . import results, tables
+from . import printed, results, tables
 from .equations import equation_table
 
 
@@ -37,16 +37,17 @@ class Totals(FromResults):
     """How many equations, checks and mutants; when, and with what."""
 
     def show(self):
-        mutants = [m for check in self.found.checks for m in check["mutants"]]
-        rejected = sum(m["rejected"] for m in mutants)
+        rejected, mutants = results.rejected(self.found.checks)
         confirmed = sum(entry["passed"] for entry in self.found.errata)
-        seconds = sum(check["seconds"] for check in self.found.checks)
+        timed = [*self.found.checks, *self.found.printed.values()]
+        seconds = sum(entry.get("seconds", 0) for entry in timed)
         versions = ", ".join(f"{k} {v}" for k, v in self.found.data.get("versions", {}).items())
         words = (
-            f"**{len(self.found.by_label)} equations are checked by {len(self.found.checks)} "
-            f"checks; {len(self.found.definitions)} more are definitions. The checks reject "
-            f"{rejected} of {len(mutants)} mutants, confirm {confirmed} of "
-            f"{len(self.found.errata)} errata, and take {seconds:.0f} seconds.** "
+            f"{printed.totals(self.found.printed)} "
+            f"Beside that, {len(self.found.by_label)} equations have {len(self.found.checks)} "
+            f"checks of their own, which reject {rejected} of {mutants} mistakes written by hand, "
+            f"each once an equation; {confirmed} of {len(self.found.errata)} errata are confirmed. "
+            f"All of it takes {seconds:.0f} seconds. "
             f"Run on {self.found.data.get('date', 'no date')} with {versions}."
         )
         return [nodes.container("", *self.parse(words), classes=["gdn-totals"])]

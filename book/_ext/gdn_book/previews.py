@@ -16,7 +16,7 @@ from bs4 import BeautifulSoup
 # what deserves a preview, as CSS; `previews.js` has the same list for targets on its own page
 TARGETS = "div.math, div.proof, div.exercise, figure, div.citation, dl.glossary dt, tr[id^=symbol]"
 FOLDER = "_static/previews"
-MADE = ("*.html", "_modules/**/*.html", "checks/*.html")  # pages with no source of their own
+MADE = ("*.html", "_modules/**/*.html", "checks/*.html", "formal/*.html")  # no source of their own
 
 
 def connect(app):

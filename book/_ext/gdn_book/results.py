@@ -6,9 +6,12 @@ import re
 from functools import cached_property
 from pathlib import Path
 
+from gdn_ref.proofs.report import distinct, printed_complaints
+
 SHORT = {  # how a badge names a method
     "algebra": "computer algebra",
     "polynomial": "exact polynomials",
+    "enumeration": "exact, case by case",
     "modular": "exact arithmetic modulo a prime",
     "float64": "float64",
 }
@@ -32,9 +35,8 @@ def coverage(check):
 
 
 def method(check):
-    """How a badge names the method of a check. A count expands no polynomial."""
-    counted = check["method"] == "polynomial" and coverage(check) == "counted"
-    return "exact" if counted else SHORT.get(check["method"], check["method"])
+    """How a badge names the method of a check."""
+    return SHORT.get(check["method"], check["method"])
 
 
 def digest(path):
@@ -57,6 +59,11 @@ class Results:
     @property
     def checks(self):
         return self.data.get("checks", [])
+
+    @cached_property
+    def printed(self):
+        """Label -> what its printed form gave."""
+        return {result["label"]: result for result in self.data.get("printed", [])}
 
     @property
     def definitions(self):
@@ -81,11 +88,21 @@ class Results:
         return grouped
 
     def failures(self):
-        """One line for each check that fails, mutant that survives, erratum not confirmed."""
-        lines = [
-            f"the check {c['name']} of {c['label']} fails: residual {c['residual']}"
+        """One line for each printed form that does not hold, check that crashed or fails, mutant
+        that survives, wrong inputs that pass, erratum not confirmed."""
+        lines = [line for r in self.printed.values() for line in printed_complaints(r)]
+        lines += [
+            f"the check {c['name']} of {c['label']} crashed: {c['crashed']}"
+            if c.get("crashed")
+            else f"the check {c['name']} of {c['label']} fails: residual {c['residual']}"
             for c in self.checks
             if not c["passed"]
+        ]
+        lines += [
+            f"the check {c['name']} of {c['label']} accepts the wrong inputs {x['name']!r}"
+            for c in self.checks
+            for x in c.get("inputs", ())
+            if not x["rejected"]
         ]
         lines += [
             f"the check {c['name']} of {c['label']} lets the mutant {m['name']!r} survive"
@@ -108,6 +125,12 @@ def of(app):
     if getattr(app, "gdn_results", None) is None:
         app.gdn_results = Results(path)
     return app.gdn_results
+
+
+def rejected(checks):
+    """How many distinct mutants the checks reject, and of how many."""
+    mutants = distinct(checks)
+    return sum(mutants.values()), len(mutants)
 
 
 def residual_text(residual, method):
