@@ -8,6 +8,7 @@ import json
 import linecache
 import pkgutil
 import re
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -97,6 +98,7 @@ def test_every_checker_is_used():
 @pytest.fixture
 def checker(monkeypatch):
     monkeypatch.setattr(exercises, "CHECKERS", dict(exercises.CHECKERS))
+    monkeypatch.setattr(exercises, "ARGUMENTS", dict(exercises.ARGUMENTS))
     monkeypatch.setattr(exercises, "VERDICTS", [])
 
     @exercises.exercise("test-double")
@@ -139,6 +141,82 @@ def test_an_unfinished_answer_is_told_from_one_that_raises(unfinished):
     verdict = exercises.check("05-clear", lambda S, k: 0)
     reason = "your function returned something of type int, which does not fit: cannot unpack"
     assert repr(verdict).startswith(f"Not yet: {reason}")
+
+
+@pytest.fixture
+def register(monkeypatch):
+    """Registers a checker for one test; returns `check` for it."""
+    for name, empty in (("CHECKERS", {}), ("ARGUMENTS", {}), ("VERDICTS", [])):
+        monkeypatch.setattr(exercises, name, empty)
+
+    def register(checker, **options):
+        exercises.exercise("test", **options)(checker)
+        return lambda answer: exercises.check("test", answer)
+
+    return register
+
+
+def test_an_answer_gets_copies_and_gives_one(register):
+    """Neither what it is given nor what it returned can change behind the checker's back."""
+    given, buffer = [np.ones(2), {"x": np.ones(2)}], np.zeros(2)
+
+    def doubled(x, named):
+        x *= 2
+        named["x"] *= 2
+        named["y"] = 0
+        buffer[:] = x
+        return buffer
+
+    def checker(answer):
+        first = answer(*given)
+        buffer[:] = 7
+        np.testing.assert_array_equal(first, [2, 2])
+        np.testing.assert_equal(given, [np.ones(2), {"x": np.ones(2)}])
+
+    assert register(checker)(doubled)
+
+
+def test_what_the_text_asks_to_keep_is_kept(register):
+    x, y = np.array([1.0, np.nan]), np.ones(2)
+    check = register(lambda answer: answer(x, y), keeps={1: "the state"})
+    assert check(lambda x, y: x.fill(0))
+    assert check(lambda x, y: y.copy().fill(0))
+    reason = "the state is to stay as it is, and your function changed it"
+    assert repr(check(lambda x, y: y.fill(0))) == f"Not yet: {reason} (test)"
+
+
+def test_where_changing_is_the_task_the_thing_itself_is_handed_over(register):
+    def checker(answer):
+        x = np.full(2, np.nan)
+        answer(x)
+        np.testing.assert_array_equal(x, [0, np.nan])
+
+    def first_to_zero(x):
+        x[0] = 0
+        return x  # NaN and all: nobody asked for a result
+
+    assert register(checker, in_place=True)(first_to_zero)
+    assert not register(checker)(first_to_zero)
+
+
+def test_any_kind_of_function_will_do(register):
+    class Added:
+        def __call__(self, a, b):
+            return a + b
+
+    def checker(answer):
+        if answer(1.0, 2.0) != 3:
+            raise exercises.Wrong("not the sum")
+
+    check = register(checker)
+    for answer in (partial(lambda c, a, b: a + b + c, 0), Added(), np.add, (1.0).__class__.__add__):
+        assert check(answer), check(answer)
+    assert "your function raised ZeroDivisionError" in repr(
+        check(partial(lambda a, b, c: a / 0, 1))
+    )
+    assert "not the sum" in repr(check(np.subtract))
+    data = register(lambda answer: len(answer))
+    assert "expected a result, got a function; call it" in repr(data(lambda: 0))
 
 
 def test_an_unknown_exercise_is_an_error():

@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import delta_rule
 from . import TOLERANCE, Wrong, exercise
+from .traced import largest, operations
 
 
 def transition(k, beta):
@@ -55,13 +56,13 @@ def quarter_turn(answer):
     for name, key in (("first", first), ("second", second)):
         if key.shape != (2,):
             raise Wrong(f"the {name} key should have two entries, it has shape {key.shape}")
-        if abs(np.linalg.norm(key) - 1) > TOLERANCE:
-            raise Wrong(f"the {name} key has length {np.linalg.norm(key):.3f}, not 1")
+        if abs(np.linalg.norm(key) - 1) > 1e-6:
+            raise Wrong(f"the {name} key has length {np.linalg.norm(key):.8g}, not 1")
     both = transition(second, 2.0) @ transition(first, 2.0)
     turn = np.degrees(np.arctan2(both[1, 0], both[0, 0]))
-    if abs(turn - 90) > 1e-6:
+    if abs(turn - 90) > 1e-4:
         raise Wrong(
-            f"together they turn by {turn:.0f} degrees (positive is counter-clockwise);"
+            f"together they turn by {turn:.6g} degrees (positive is counter-clockwise);"
             " how does the turn depend on the angle between the keys, and on their order?"
         )
 
@@ -80,12 +81,16 @@ def commute(answer):
         "a token of strength 0": (a, 0.0, b, 1.2),
         "a second token of strength 0": (a, 0.7, b, 0.0),
         "short keys at an odd angle": (0.1 * a, 0.7, 0.1 * b, 1.2),
+        "keys with five entries": (np.append(a, [0.5, 1.0]), 0.7, np.append(b, [1.0, 0.0]), 1.2),
     }
     for name, (k1, beta1, k2, beta2) in cases.items():
         one, two = transition(k1, beta1), transition(k2, beta2)
         truth = bool(np.linalg.norm(one @ two - two @ one) < TOLERANCE)
         if bool(answer(k1, beta1, k2, beta2)) != truth:
             raise Wrong(f"{name}: the two products {'are' if truth else 'are not'} equal")
+    wide = np.ones(50) / 8
+    if largest(operations(answer, wide, 0.7, np.arange(50) / 200, 1.2)) >= 50 * 50:
+        raise Wrong("right, but with a matrix: of keys with 50 entries it makes 50 x 50 numbers")
 
 
 @exercise("06-parity")

@@ -31,14 +31,11 @@ def early(answer):
     q, k, v, _, beta, S = hard_inputs(T=16)
     right = delta_rule.chunk(S, q, k, v, beta)
     w, u = wy.w(k, beta), wy.u(k, v, beta)
-    given = [x.copy() for x in (S, w, u, q, k)]
-    O, S_next = answer(*given)
-    if any((x != y).any() for x, y in zip(given, (S, w, u, q, k), strict=True)):
-        raise Wrong("the caller's arrays are changed; a chunk's state may still be needed")
+    O, S_next = answer(S, w, u, q, k)
     for name, got, expected in (("the new state", S_next, right[1]), ("the outputs", O, right[0])):
         if np.shape(got) != expected.shape:
             raise Wrong(f"{name}: expected shape {expected.shape}, got {np.shape(got)}")
-        if relative_error(got, expected) > TOLERANCE:
+        if not relative_error(got, expected) <= TOLERANCE:
             empty = delta_rule.chunk(0 * S, q, k, v, beta)[name == "the new state"]
             got_empty = answer(0 * S, w, u, q, k)[name == "the new state"]
             if relative_error(got_empty, empty) < TOLERANCE:
@@ -58,7 +55,7 @@ def attention(answer):
             raise Wrong("a token sees a later one")
         right, _ = delta_rule.recurrent(q, k, v, beta)
         error = relative_error(matrix @ v, right)
-        if error > TOLERANCE:
+        if not error <= TOLERANCE:
             first = abs((matrix @ v)[0] - right[0]).max() > TOLERANCE
             where = "already the first token's" if first else "the first token is right, later"
             raise Wrong(f"{where} output is off; all together by {error:.0%}")
@@ -67,11 +64,11 @@ def attention(answer):
 @exercise("09-chunk-size")
 def chunk_size(answer):
     """`answer(T)` divides T, is at least 2, and has the shortest chain 2 T / C + C + 1."""
-    for T in (4096, 512, 64, 60, 1000, 2):
+    for T in (4096, 512, 64, 60, 1000, 26, 57, 99, 13, 2):
         C = answer(T)
         if C != int(C) or C < 2 or T % C:
             raise Wrong(f"for T = {T}: {C} is no whole number from 2 on that divides T")
-        best = min(2 * T // c + c + 1 for c in range(2, T + 1) if T % c == 0)
+        best = min(2 * T / c + c + 1 for c in range(2, T + 1) if T % c == 0)
         found = 2 * T / C + C + 1
         if found > best:
             raise Wrong(f"for T = {T}: {found:.0f} products in a row; another size has fewer")

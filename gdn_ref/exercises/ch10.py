@@ -26,7 +26,7 @@ def loops():
 
 @exercise("10-settles")
 def _settles(answer):
-    for alpha, beta in ((0.5, 0.5), (0.9, 0.1), (1.0, 0.3), (0.7, 1.0), (0.8, 1.6)):
+    for alpha, beta in ((0.7, 0.4), (0.9, 0.1), (1.0, 0.3), (0.7, 1.0), (0.8, 1.6)):
         x = 0.0
         for _ in range(2000):
             x = alpha * x + beta * (1 - alpha * x)
@@ -45,7 +45,9 @@ def _settles(answer):
 
 @exercise("10-horizon")
 def _horizon(answer):
-    for tokens, beta, d_k in ((10, 1.0, 128), (30, 0.5, 64), (50, 1.8, 128), (200, 0.1, 128)):
+    for tokens, beta, d_k in (
+        (10, 1.0, 128), (30, 0.5, 64), (50, 1.8, 128), (200, 0.1, 128), (20, 2.0, 64)
+    ):  # fmt: skip
         g = answer(tokens, beta, d_k)
         case = f"{tokens} tokens, beta = {beta}, d_k = {d_k}"
         if g is None:
@@ -53,8 +55,10 @@ def _horizon(answer):
         left = (np.exp(2 * float(g)) * (1 - beta * (2 - beta) / d_k)) ** tokens
         if abs(left - 0.5) > 1e-9:
             raise Wrong(f"{case}: {left:.4f} of the squared length is left, not one half")
-    if answer(200, 1.0, 128) is not None:
-        raise Wrong("200 tokens, beta = 1, d_k = 128: what does overwriting do there on its own?")
+    for tokens, beta, d_k in ((200, 1.0, 128), (40, 1.5, 32)):
+        if answer(tokens, beta, d_k) is not None:
+            case = f"{tokens} tokens, beta = {beta:g}, d_k = {d_k}"
+            raise Wrong(f"{case}: what does overwriting do there on its own?")
 
 
 @exercise("10-loops")
@@ -79,13 +83,10 @@ def _padding(pad):
         q, k, v, g, beta, S = hard_inputs(T=20)
         if reset:
             g[0] = -np.inf
-        before = [x.copy() for x in (q, k, v, g, beta)]
         O, last = gated_delta_rule.recurrent(q, k, v, g, beta, S)
         longer = [np.asarray(x) for x in pad(q, k, v, g, beta, 12)]
-        if any(not np.array_equal(x, y) for x, y in zip((q, k, v, g, beta), before, strict=True)):
-            raise Wrong("your function changes the caller's arrays")
-        if any(len(x) != 32 for x in longer):
-            raise Wrong(f"expected 12 + 20 tokens, got {[len(x) for x in longer]}")
+        if [len(x) for x in longer] != 5 * [32]:
+            raise Wrong(f"expected five arrays of 12 + 20 tokens, got {[len(x) for x in longer]}")
         found, state = gated_delta_rule.recurrent(*longer, S)
         errors = relative_error(found[12:], O), relative_error(state, last)
         if not max(errors) < 1e-12:

@@ -2,9 +2,12 @@
 
 import numpy as np
 
+from .. import affine, wy
+from ..chunking import decay
 from ..proofs import ch11_extra as slips
 from ..proofs.data import hard_inputs, relative_error, worst
 from . import Wrong, exercise
+from .traced import operations, takes_part
 
 _SUSPECTS = {  # the functions of "11-suspects"
     "ada": None,
@@ -24,16 +27,22 @@ def suspects():
 @exercise("11-one-solve")
 def _one_solve(chunk_delta):
     q, k, v, g, beta, S = hard_inputs(T=20)
-    delta = chunk_delta(S.copy(), k.copy(), v.copy(), g.copy(), beta.copy())
-    if delta is None or np.shape(delta) != v.shape:
+    delta = chunk_delta(S, k, v, g, beta)
+    if np.shape(delta) != v.shape:
         raise Wrong(f"expected one delta per token, shape {v.shape}, got {np.shape(delta)}")
     if relative_error(delta, _deltas(k, v, g, beta, S)) < 1e-10:
+        log = operations(chunk_delta, S, k, v, g, beta)
+        for name, array in _without_a_state(k, v, g, beta).items():
+            if takes_part(log, array):
+                raise Wrong(
+                    f"right, but by way of {name}; the state is at hand, so what needs a solve?"
+                )
         return
     if relative_error(delta, _deltas(k, v, g, beta, 0 * S)) < 1e-10:
         raise Wrong("these are the deltas of an empty state; the old state is read as well")
     if relative_error(delta, _deltas(k, v, 0 * g, beta, S)) < 1e-10:
         raise Wrong("these are the deltas of the rule without decay")
-    if relative_error(delta[0], _deltas(k, v, g, beta, S)[0]) > 1e-10:
+    if not relative_error(delta[0], _deltas(k, v, g, beta, S)[0]) <= 1e-10:
         raise Wrong("the first delta is off already: what does token 1 read, and with what decay?")
     raise Wrong(
         "the first delta is right, later ones are not: how does token r see the write of "
@@ -43,6 +52,7 @@ def _one_solve(chunk_delta):
 
 @exercise("11-suspects")
 def _find_suspects(names):
+    names = names if isinstance(names, str) else list(names)
     if isinstance(names, str) or not all(name in _SUSPECTS for name in names):
         raise Wrong(f"expected a set of names out of {sorted(_SUSPECTS)}")
     wrong = {name for name, slip in _SUSPECTS.items() if slip is not None}
@@ -81,24 +91,24 @@ def _revealing_data(data):
 @exercise("11-join")
 def _join(join):
     rng = np.random.default_rng(0)
-    maps = [(rng.normal(size=(3, 3)), rng.normal(size=(2, 3))) for _ in range(3)]
-    S = rng.normal(size=(2, 3))
-    first, then, last = maps
+    first, then = ((rng.normal(size=(3, 3)), rng.normal(size=(2, 3))) for _ in range(2))
     joined = join(first, then)
     if joined is None or len(joined) != 2:
         raise Wrong("expected a pair (F, G)")
     F, G = joined
     if np.shape(F) != (3, 3) or np.shape(G) != (2, 3):
         raise Wrong(f"expected shapes (3, 3) and (2, 3), got {np.shape(F)} and {np.shape(G)}")
-    steps = (S @ first[0] + first[1]) @ then[0] + then[1]
-    if relative_error(S @ F + G, steps) > 1e-12:
-        backward = (S @ then[0] + then[1]) @ first[0] + first[1]
-        if relative_error(S @ F + G, backward) < 1e-12:
+    if not worst((F, G), affine.compose(first, then)) <= 1e-12:
+        if worst((F, G), affine.compose(then, first)) < 1e-12:
             raise Wrong("this runs the second map first")
         raise Wrong("one map after the other gives another state; write out both steps on one S")
-    left, right = join(join(first, then), last), join(first, join(then, last))
-    if worst(left, right) > 1e-12:
-        raise Wrong("the grouping of three maps matters; it must not")
+
+
+def _without_a_state(k, v, g, beta):
+    """W in both of its forms and U~: what a kernel solves for before it has a state."""
+    gamma, Gamma = decay(g)
+    W = wy.w(k, beta)
+    return {"W": W, "W with its decays": gamma[:, None] * W, "U~": wy.u(k, v, beta, Gamma)}
 
 
 def _deltas(k, v, g, beta, S):

@@ -36,7 +36,7 @@ def solve(answer):
         _, k, v, g, beta, _ = hard_inputs(C, 8, 5)
         A = wy.interaction(k, beta, decay(g)[1])
         E, dE = wy.solve(A, v), np.random.default_rng(C).normal(size=v.shape)
-        dR, dA = answer(A.copy(), E.copy(), dE.copy())
+        dR, dA = (np.asarray(x) for x in answer(A, E, dE))
         Z = wy.solve_transposed(A, dE)
         if np.shape(dR) != E.shape or np.shape(dA) != A.shape:
             raise Wrong(f"dR has the shape of R, dA that of A; yours: {np.shape(dR), np.shape(dA)}")
@@ -68,9 +68,7 @@ def strength(answer):
         right = backward.chunk(S, q, k, v, g, strengths, dO, dS)[5]
         if found.shape != right.shape:
             raise Wrong(f"one number a token: expected shape {right.shape}, got {found.shape}")
-        if not np.isfinite(found).all():
-            raise Wrong("a strength of zero gives no number; divide by nothing")
-        if relative_error(found, right) > TOLERANCE:
+        if not relative_error(found, right) <= TOLERANCE:
             first = abs(found[0] - right[0]) < TOLERANCE
             where = "the first token is off: it reads the old state, decayed, and nothing else"
             where = "the first token is right; what do the others also read?" if first else where

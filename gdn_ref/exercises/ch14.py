@@ -44,8 +44,8 @@ def binds(answer):
 
 @exercise("14-segments")
 def segments(answer):
-    """`answer(N)` divides N, is less than N, and makes 6 m + N / m - 2 least; N: no segments."""
-    for N in (512, 24, 6, 4096, 96, 7, 2):
+    """`answer(N)` divides N and has the shortest chain; N itself means no segments."""
+    for N in (512, 24, 6, 4096, 96, 21, 52, 7, 2):
         m = answer(N)
         if m != int(m) or m < 1 or N % m:
             raise Wrong(f"for {N} chunks: {m} is no whole number that divides them")
@@ -62,7 +62,8 @@ def segments(answer):
 @exercise("14-slices")
 def slices(answer):
     """`answer(d_k, b, rho)`: up to how many slices computing scores again is no slower."""
-    for d_k, b, rho in ((128, 2, 295), (64, 2, 295), (256, 2, 295), (128, 4, 20), (256, 2, 20)):
+    for d_k, b, rho in ((128, 2, 295), (64, 2, 295), (256, 2, 295), (128, 4, 20), (256, 2, 20),
+                        (128, 2, 128)):  # fmt: skip
         right = math.floor(1 + b * rho / d_k)
         found = answer(d_k, b, rho)
         if found != right:

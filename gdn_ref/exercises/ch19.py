@@ -18,9 +18,7 @@ def window(answer):
         x = torch.randn(n, 5, generator=random, dtype=torch.float64)
         weight = torch.zeros(5, W, dtype=torch.float64)
         right = causal_conv1d(x[None], weight, initial_state=S[None], output_final_state=True)[1]
-        before, found, case = S.clone(), answer(S, x), f"W = {W}, {n} new inputs"
-        if not torch.equal(S, before):
-            raise Wrong(f"{case}: the old state was changed in place")
+        found, case = torch.as_tensor(answer(S, x)), f"W = {W}, {n} new inputs"
         if found.shape != S.shape:
             raise Wrong(f"{case}: shape {list(found.shape)}, not {list(S.shape)}")
         if not torch.equal(found, right[0]):
