@@ -128,6 +128,12 @@ def check_inputs(layer, x, cache, cu_seqlens, attention_mask):
         expected, found = list(x.shape[:2]), list(attention_mask.shape)
         raise ValueError(f"attention_mask: expected shape [B, T] = {expected}, got {found}")
     check_devices(x, attention_mask=attention_mask)
+    warm = cache.conv_state is not None or cache.recurrent_state is not None
+    if warm and not torch.compiler.is_compiling() and not attention_mask.all():
+        raise ValueError(
+            "attention_mask: expected no padding with a cache that holds tokens, whose convolution "
+            "and decay it would disturb; got zeros. Pack the sequences with cu_seqlens instead"
+        )
     return N
 
 

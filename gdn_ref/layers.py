@@ -203,6 +203,7 @@ class GatedDeltaNet(nn.Module):
         attention_mask : torch.Tensor, [B, T], optional
             0 for padding, which stands left of a sequence's tokens, and 1 for a token. Padding
             changes nothing, and its output is zero. Without a cache padding may stand right too.
+            Once a cache holds tokens there must be none: pack with `cu_seqlens` instead.
 
         Returns
         -------

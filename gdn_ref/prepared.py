@@ -23,7 +23,7 @@ def prepared(prepare, tensors, options):
     settings = (
         torch.is_grad_enabled(),
         forward_ad._current_level,
-        torch.get_float32_matmul_precision(),
+        torch.backends.cuda.matmul.fp32_precision,  # the old switches set it, too
     )
     try:
         key = (prepare, options, settings, *[look(x) for x in tensors])

@@ -218,7 +218,7 @@ def has_16bit_transform(plan):
     """Is `ut_transform_16bit` made for this: 16 bits, chunks of 64, an NVIDIA tensor core?"""
     return (
         plan.device.type == "cuda" and not plan.exact and plan.K <= 128 and plan.tiles["C"] == 64
-        and torch.version.hip is None and capability(plan.device) >= (8, 0)
+        and capability(plan.device) >= (8, 0)
     )  # fmt: skip
 
 
@@ -256,8 +256,10 @@ def tile_rule(K, dtype, chunk_size):
 def dot_precision(dtype):
     """How float32 operands meet the tensor cores in the scan; PyTorch's own setting decides.
 
-    For float32 inputs `torch.get_float32_matmul_precision()`: "highest" (PyTorch's default) asks
-    for float32 accuracy, here three tf32 products a dot; anything else allows one.
+    For float32 inputs `torch.backends.cuda.matmul.fp32_precision`: "tf32" allows one tf32 product
+    a dot, anything else (PyTorch's default) asks for float32 accuracy, here three of them.
+    `torch.set_float32_matmul_precision` and `allow_tf32` set it, too; reading those raises where
+    the new switches are in use.
     """
-    exact = dtype == torch.float32 and torch.get_float32_matmul_precision() == "highest"
+    exact = dtype == torch.float32 and torch.backends.cuda.matmul.fp32_precision != "tf32"
     return "tf32x3" if exact else "tf32"

@@ -14,7 +14,13 @@ from torch import Tensor
 from .direct import direct, watched
 
 _compiled = {}
-capability = cache(torch.cuda.get_device_capability)
+
+
+@cache
+def capability(device):
+    """The compute capability of an NVIDIA GPU; (0, 0) of others, whose numbers mean other things:
+    gfx90a reports (9, 0) and is no Hopper."""
+    return (0, 0) if torch.version.hip else torch.cuda.get_device_capability(device)
 
 
 @cache

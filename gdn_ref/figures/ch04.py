@@ -99,6 +99,28 @@ def stream_ratios(alpha, T=3000, d_k=128, seeds=20, ages=AGES):
     return alpha ** (2 * np.arange(ages)) / errors
 
 
+def named_in_a_stream(alpha, ages, candidates=2**17, d=128, streams=200, T=2000):
+    """The share of streams in which a read names the value written `age` tokens back, by age.
+
+    The values are drawn from the candidates; the candidate whose product with the read is
+    greatest is named.
+    """
+    rng = np.random.default_rng(4)
+    book = unit(rng.standard_normal(size=(candidates, d), dtype=np.float32))
+    weight = (alpha ** np.arange(T)).astype(np.float32)  # the newest token first
+    reads, written = [], []
+    for _ in range(streams):
+        keys = unit(rng.standard_normal(size=(T, d), dtype=np.float32))
+        own = rng.integers(candidates, size=T)
+        overlaps = keys[list(ages)] @ keys.T
+        reads.append((overlaps * weight) @ book[own])  # S k, with the sum over tokens taken last
+        written.append(own[list(ages)])
+    reads, written = np.stack(reads, axis=1), np.stack(written, axis=1)  # [ages, streams, ...]
+    return np.array(
+        [np.mean((x @ book.T).argmax(axis=1) == own) for x, own in zip(reads, written, strict=True)]
+    )
+
+
 @styled
 def stream_recall(best_age=46):
     """Signal against crosstalk by age: formula, measurement, and the best that any decay does."""

@@ -7,6 +7,7 @@ from .style import COLOUR, figure
 HEIGHT = 1.15
 BOXES = {  # name -> x, y, width, role
     "S": (0.1, 3.2, 2.0, "state"),
+    "v": (0.1, 4.65, 2.0, "value"),
     "k": (0.1, 6.1, 2.0, "key"),
     "q": (0.1, 0.4, 2.0, "query"),
     "A": (3.4, 6.1, 3.9, "decay"),
@@ -18,6 +19,7 @@ BOXES = {  # name -> x, y, width, role
 }
 TEXTS = {
     "S": "$\\mathbf{S}$\nold state",
+    "v": r"$\mathbf{V}$",
     "k": r"$\mathbf{K},\ g,\ \beta$",
     "q": r"$\mathbf{Q}$",
     "A": r"$\tilde{\mathbf{A}} = \mathrm{tril}(\mathbf{B}(\mathbf{\Gamma}\odot"
@@ -29,13 +31,21 @@ TEXTS = {
     "new state",
     "O": "$\\mathbf{D}_\\gamma\\mathbf{Q}\\mathbf{S}^\\top + (\\cdot)\\,\\mathbf{E}$\noutputs",
 }
-ARROWS = ["k A", "S R", "k R", "A E", "R E", "q P", "E next", "E O", "P O"]
+ARROWS = ["k A", "S R", "v R", "k R", "A E", "R E", "q P", "E next", "E O", "P O"]
+
+ROUTES = {  # round the boxes: the old state dashed, what is written under the keys or read dotted
+    "S O": [(2.2, 2.85), (10.6, 2.85), (11.9, 1.3)],
+    "S next": [(2.2, 3.1), (11.6, 3.1), (12.6, 4.85)],
+    "k next": [(1.1, 7.35), (1.1, 7.8), (13.5, 7.8), (13.5, 6.5), (13.5, 6.18)],
+    "k P": [(2.2, 6.3), (2.65, 6.3), (2.65, 1.25), (3.0, 1.25), (3.32, 1.25)],
+    "q O": [(1.1, 0.35), (1.1, -0.1), (13.5, -0.1), (13.5, 0.5), (13.5, 0.82)],
+}
 
 
 def chunk_flow():
     """Which product feeds which, in one chunk."""
-    fig, ax = figure(6.8, 3.5)
-    ax.set(xlim=(0, 15.3), ylim=(0, 7.6), aspect="equal")
+    fig, ax = figure(6.8, 3.8)
+    ax.set(xlim=(0, 15.3), ylim=(-0.3, 8.1), aspect="equal")
     ax.axis("off")
     for name, (x, y, width, role) in BOXES.items():
         style = {"boxstyle": "round,pad=0.05,rounding_size=.15", "fc": "none", "lw": 1.6}
@@ -48,11 +58,14 @@ def chunk_flow():
         to_x, to_y, *_ = BOXES[end]
         here, there = (x + width + 0.08, y + HEIGHT / 2), (to_x - 0.08, to_y + HEIGHT / 2)
         _arrow(ax, here, there, COLOUR["quiet"])
-    for bend, height, end in [((10.6, 2.85), 2.85, (11.9, 1.3)), ((11.6, 3.1), 3.1, (12.6, 4.85))]:
-        ax.plot([2.2, bend[0]], [height, height], color=COLOUR["state"], ls="--", lw=1.1)
-        _arrow(ax, bend, end, COLOUR["state"], ls="--")
+    for names, (*way, end) in ROUTES.items():
+        start = names.split()[0]
+        colour, dashes = COLOUR[BOXES[start][3]], "--" if start == "S" else ":"
+        ax.plot(*zip(*way, strict=True), color=colour, ls=dashes, lw=1.2)
+        _arrow(ax, way[-1], end, colour, ls="--" if start == "S" else "-")
     ax.text(8.9, 2.35, "read by the queries", fontsize=8, color=COLOUR["state"], ha="right")
     ax.text(8.9, 3.25, "carried on", fontsize=8, color=COLOUR["state"], ha="right")
+    ax.text(8.9, 7.5, "written under", fontsize=8, color=COLOUR["key"], ha="right")
     return fig
 
 

@@ -251,3 +251,11 @@ def test_a_prepared_launch_keeps_no_tensor(described):
     del x
     assert kernel.ways() == ["compiled", "directly", "directly"]
     assert alive() is None
+
+
+@pytest.mark.parametrize("hip, expected", [(None, (9, 0)), ("6.4", (0, 0))])
+def test_another_makers_gpu_is_no_hopper(monkeypatch, hip, expected):
+    """gfx90a reports the compute capability (9, 0)."""
+    monkeypatch.setattr(torch.version, "hip", hip)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
+    assert launches.capability.__wrapped__(torch.device("cuda", 0)) == expected
