@@ -5,7 +5,7 @@ STAMP := .venv/installed
 BROWSER := .venv/browser
 
 .DEFAULT_GOAL := help
-.PHONY: help env book pdf proofs test lab serve zip links lint format test-gpu bench sanitize clean
+.PHONY: help env book pdf proofs formal test lab serve zip links lint format test-gpu bench sanitize clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,8 +31,12 @@ book: proofs $(BROWSER)/fetched ## the executed book, in _build/html; fails if a
 pdf: env ## the built book as one PDF, _build/gdn-book.pdf; `make book` first, needs Chromium
 	PYTHONPATH=book/_ext $(BIN)/python -m gdn_book.pdf
 
+proofs: export OMP_NUM_THREADS ?= 1# as for the book
 proofs: env ## every machine check of the equations, its mutants included
 	$(BIN)/python -m gdn_ref.proofs --json _build/proofs.json
+
+formal: env ## the formal proofs (needs Rocq with MathComp), and their record: RECORD=1 writes it anew
+	$(BIN)/python -m gdn_ref.proofs.formal $(if $(RECORD),--record)
 
 test: env ## the tests that need no GPU, in up to four processes
 	$(BIN)/pytest -n auto --maxprocesses 4 -m "not gpu"

@@ -4,8 +4,8 @@
 them on the CPU and skips the tests marked `gpu`. Triton reads TRITON_INTERPRET when a kernel is
 decorated, so it is set here, before any test module is imported.
 
-GDN_REQUIRE=browser,interpreter turns a skipped test with one of these markers into a failure, and
-fails the session if no test with the marker ran.
+GDN_REQUIRE=browser,interpreter,formal turns a skipped test with one of these markers into a
+failure, and fails the session if no test with the marker ran.
 """
 
 import os

@@ -11,6 +11,7 @@ TOGETHER = (  # a module or a class; a page's tests share the visits to it
     "tests/book/test_trust.py::TestFilter",
     "tests/book/test_zip.py",
     "tests/test_examples.py",
+    "tests/test_formal.py",
     "tests/test_package.py",
 )
 LONGEST = ("tests/test_proofs.py", "tests/book/test_lite.py")  # begun last, they would end alone

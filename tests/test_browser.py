@@ -26,7 +26,7 @@ def run_bare(code):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
-def test_every_algebraic_check_runs_without_numpy_but_those_that_use_arrays():
+def test_every_algebraic_check_runs_without_numpy():
     done = run_bare("""
 from gdn_ref import browser
 browser.stand_in()
@@ -44,12 +44,7 @@ for check in registry.CHECKS:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines.count("ran") > 100
-    assert [line.split(".")[1] for line in lines if line != "ran"] == [
-        "clamped_stretches_are_right_to_the_last_bit",
-        "two_columns_of_one_block_in_one_thread",
-        "padding_is_counted",
-        "flops_over_bytes",
-    ]
+    assert [line for line in lines if line != "ran"] == []
 
 
 def test_one_proof_imports_only_its_chapter():

@@ -74,6 +74,12 @@ def test_the_last_token_above_noise(d_k, last):
     assert best(last) >= 1 > best(last + 1)
 
 
+def test_a_value_is_still_named_where_the_crosstalk_is_longer():
+    near, far, lost = ch04.named_in_a_stream(0.9893, (46, 100, 250), streams=100, T=1000)
+    assert near > 0.98 and lost < 0.05
+    assert far > 0.85 and ch04.recall_ratio(0.9893, 100) < 0.5
+
+
 def test_half_lives_at_the_start():
     medians = [np.median(ch04.initial_half_lives(name)) for name in ch04.RANGES]
     np.testing.assert_allclose(medians, [9.7, 11.3, 0.066], rtol=0.03)

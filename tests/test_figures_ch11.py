@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from gdn_ref.chunking import decay
-from gdn_ref.figures import ch11
+from gdn_ref.figures import ch11, ch11_flow
 from gdn_ref.proofs import ch11_extra
 from gdn_ref.proofs.data import hard_inputs
 
@@ -33,6 +33,17 @@ def test_each_figure_is_drawn_on_nothing(name):
     fig.canvas.draw()
     assert len(panels(fig)) == FIGURES[name]
     assert fig.get_facecolor()[3] == 0
+
+
+@pytest.mark.parametrize("box", ["A", "R", "P", "next", "O"])
+def test_the_data_flow_brings_each_box_the_matrices_of_its_formula(box):
+    formula = ch11_flow.TEXTS[box]
+    letters = {"S": "S", "K": "k", "V": "v", "Q": "q", "E": "E"}
+    needed = {name for letter, name in letters.items() if rf"\mathbf{{{letter}}}" in formula}
+    if "cdot" in formula:
+        needed.add("P")
+    arrows = [*ch11_flow.ARROWS, *ch11_flow.ROUTES]
+    assert needed == {start for start, end in map(str.split, arrows) if end == box}
 
 
 def test_the_two_right_forms_agree_and_the_mixture_has_one_gamma_too_many():

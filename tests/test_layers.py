@@ -144,6 +144,16 @@ def test_left_padding_changes_nothing(conv_bias):
 
 
 @torch.no_grad()
+def test_a_mask_without_padding_goes_with_a_cache_that_holds_tokens():
+    net, x = layer(), tokens(B=2, T=5)
+    caches = GatedDeltaNetCache(), GatedDeltaNetCache()
+    for cache in caches:
+        net(x, cache)
+    plain, masked = net(x, caches[0]), net(x, caches[1], attention_mask=torch.ones(2, 5))
+    assert torch.equal(plain, masked)
+
+
+@torch.no_grad()
 def test_right_padding_without_a_cache():
     net, x = layer(), tokens(B=1, T=20)
     mask = torch.arange(20)[None] < 13
@@ -512,6 +522,10 @@ BAD_CALLS = {
     "offsets": ({"cu_seqlens": OFFSETS}, ValueError, "cu_seqlens: expected B = 1"),
     "mask": ({"attention_mask": [1]}, TypeError, r"attention_mask: expected a torch.Tensor \[B, T"),
     "cut mask": ({"attention_mask": torch.ones(2, 3)}, ValueError, r"mask: .*\[2, 4\], got \[2, 3"),
+    "padding after tokens": (
+        {"attention_mask": torch.tensor([[0, 1, 1, 1], [1, 1, 1, 1]])}, ValueError,
+        "attention_mask: expected no padding with a cache that holds tokens",
+    ),
     "both": (
         {"x": torch.ones(1, 4, 12), "cache": None, "cu_seqlens": OFFSETS,
          "attention_mask": torch.ones(1, 4)},

@@ -676,3 +676,30 @@ def test_offsets_on_a_gpu_are_read_once():
         o, _ = chunk_gated_delta_rule(**x, cu_seqlens=fresh)
     graph.replay()
     torch.testing.assert_close(o, expected, rtol=0, atol=0)
+
+
+SWITCHES = """
+import torch
+from gdn_ref import chunk_gated_delta_rule
+{switch}
+x = torch.ones(1, 3, 1, 4)
+o, _ = chunk_gated_delta_rule(x, x, x, -torch.ones(1, 3, 1), torch.ones(1, 3, 1))
+print(o.isfinite().all().item())
+"""
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [
+        'torch.backends.cuda.matmul.fp32_precision = "tf32"',
+        'torch.backends.fp32_precision = "tf32"',
+        'torch.backends.cudnn.fp32_precision = "tf32"',
+        'torch.set_float32_matmul_precision("high")',
+    ],
+)
+def test_every_switch_of_pytorch_for_float32_products_may_be_set(switch):
+    """With the new ones PyTorch raises at the older question. In a process of its own: it stays."""
+    done = subprocess.run(
+        [sys.executable, "-c", SWITCHES.format(switch=switch)], capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "True", done.stderr

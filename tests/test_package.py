@@ -34,7 +34,9 @@ def contents():
     """What a wheel must hold, as paths from the root: modules, kernels, and records for figures."""
     home = ROOT / "gdn_ref"
     folders = [p for p in home.iterdir() if p.is_dir()]
-    files = [p for folder in (home, *folders) for p in folder.glob("*.py")]
+    printed = home / "proofs" / "printed"
+    files = [p for folder in (home, *folders, printed) for p in folder.glob("*.py")]
+    files.append(printed / "grammar.lark")
     files += [*home.glob("records/*.json"), *home.glob("records/bench/*.json")]
     files.append(home / "kernels" / "bench" / "NOTES.md")
     return {p.relative_to(ROOT).as_posix() for p in files}

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from gdn_ref.proofs.printed.source import fingerprint
 from gdn_ref.proofs.sources import digests
 
 EXTENSION = Path(__file__).parents[1] / "book" / "_ext"
@@ -52,6 +53,8 @@ VERIFICATION = """# Verification
 ```
 ```{gdn-equations}
 ```
+```{gdn-read}
+```
 """
 API = """# API
 ```{eval-rst}
@@ -76,22 +79,40 @@ More words.
 '''
 
 
+def as_printed(label, tex, **more):
+    """What the printed form of a label gave."""
+    tried = {"by_number": 3, "refused": 1, "kinds": {"sign": 1, "number": 3}, "survived": []}
+    tried["equal"] = [{"form": "a for b", "why": "the same letter"}]
+    return {
+        "label": label, "kind": "evaluated", "place": "11_chunks, cell 1, line 1", "problems": [],
+        "crashed": "", "seconds": 0.25, "fingerprint": fingerprint(tex), "arithmetic": "counted",
+        "against": "a `count`", "defines": False, "residual": 0.0, "mutants": tried,
+    } | more  # fmt: skip
+
+
 def good_results(package):
     return {
         "date": "2026-01-02",
         "versions": {"python": "3.11"},
         "sources_sha256": digests(package),
         "methods": {"algebra": "computer algebra, symbolic sizes", "float64": "float64"},
+        "printed": [
+            as_printed("eq-name", "a = b", defines=True, arithmetic="float64"),
+            as_printed("eq-sum", "1 + 1 = 2"),
+        ],
         "checks": [
             {
                 "label": "eq-sum", "name": name, "method": method,
                 "covers": covers, "about": "", "residual": 0, "passed": True,
-                "mutants": [{"name": "off by <one>", "residual": 1, "rejected": True}],
+                "part": "", "crashed": "", "inputs": [],
+                "mutants": [
+                    {"name": mutant, "residual": 1, "rejected": True} for mutant in mutants
+                ],
                 "seconds": 0.5, "source": "def total():\n    return 0\n",
             }
-            for name, method, covers in (
-                ("ch11_chunks.on_data", "float64", "n = 3"),
-                ("ch11_chunks.total", "algebra", "every `n`"),
+            for name, method, covers, mutants in (  # two mutants, one of them tried twice
+                ("ch11_chunks.on_data", "float64", "n = 3", ["off by <one>"]),
+                ("ch11_chunks.total", "algebra", "every `n`", ["off by <one>", "doubled"]),
             )
         ],
         "definitions": {"eq-name": "What a is called."},

@@ -1,7 +1,7 @@
 """The Sphinx extension on tiny books: a good one builds, and each fault fails with its message."""
 
 import pytest
-from tiny_book import CHAPTER, CODE, Book
+from tiny_book import CHAPTER, CODE, Book, as_printed
 
 
 @pytest.fixture
@@ -15,8 +15,13 @@ def test_a_good_book_builds(book):
 
     chapter = book.page("11_chunks")
     assert chapter.count('class="gdn-badge ') == 2
-    assert "definition</summary>" in chapter and "What a is called." in chapter
-    assert "checked: computer algebra, every <code>n</code>; 2 mutants rejected" in chapter
+    assert "definition: as printed it gives a <code>count</code>: float64" in chapter
+    assert "What a is called." in chapter
+    assert (
+        "evaluated as printed against a <code>count</code>: whole numbers; "
+        "4 altered forms rejected" in chapter
+    )
+    assert "3 false, 1 without a value" in chapter and "<dd>every <code>n</code></dd>" in chapter
     assert "off by &lt;one&gt;" in chapter
     assert 'href="checks/ch11.html#check-ch11-chunks-total"' in chapter
     assert 'href="verification.html#verified-eq-sum"' in chapter
@@ -27,10 +32,11 @@ def test_a_good_book_builds(book):
     assert '<a class="gdn-cite" href="#equation-eq-sum">eq-sum</a>' in chapter  # the code's comment
 
     verification = book.page("verification")
-    assert "1 equations are checked by 2 checks" in verification
+    assert "2 of 2 labelled equations are evaluated as they are printed" in verification
+    assert "1 equations have 2 checks of their own" in verification
     assert 'href="11_chunks.html#equation-eq-sum">(11.2)</a>' in verification
-    assert "reject 2 of 2 mutants, confirm 1 of 1 errata" in verification
-    assert 'class="is-algebra-every is-float64-stated row' in verification
+    assert "1 of 1 errata are confirmed" in verification
+    assert 'class="as-counted is-algebra-every is-float64-stated row' in verification
     assert 'id="verified-eq-sum"' in verification and 'id="verified-eq-name"' in verification
     assert verification.count("<li>off by &lt;one&gt;</li>") == 2
     assert 'href="checks/ch11.html#check-ch11-chunks-on-data"' in verification
@@ -115,7 +121,34 @@ def ask_for_a_missing_figure(book):
     book.write("11_chunks.md", CHAPTER + figure)
 
 
+def print_another_formula(book):
+    book.write("11_chunks.md", CHAPTER.replace("a = b", "a = -b"))
+
+
+def evaluate_nothing(book):
+    del book.results["printed"][0]
+
+
+def print_a_false_formula(book):
+    book.results["printed"][1]["problems"] = ["is false as it is printed: off by 2.0e+00"]
+
+
+def crash_on_the_page(book):
+    book.results["printed"][1]["crashed"] = "KeyError: 'n'"
+
+
+def evaluate_what_no_page_prints(book):
+    book.results["printed"].append(as_printed("eq-lost", "a = b"))
+
+
 FAULTS = {
+    print_another_formula: "the page prints eq-name otherwise than it was evaluated (11_chunks, "
+    "cell 1, line 1)",
+    evaluate_nothing: "the printed form of eq-name was neither evaluated nor read",
+    print_a_false_formula: "FAILED eq-sum as printed in 11_chunks, cell 1, line 1: is false as it "
+    "is printed: off by 2.0e+00",
+    crash_on_the_page: "CRASHED eq-sum as printed in 11_chunks, cell 1, line 1: KeyError: 'n'",
+    evaluate_what_no_page_prints: "the printed form of eq-lost was evaluated, but no page has it",
     lose_the_check: "the equation eq-sum has neither a check nor a definition",
     lose_the_definition: "the equation eq-name has neither a check nor a definition",
     define_what_is_checked: "the equation eq-sum is both checked and called a definition",
