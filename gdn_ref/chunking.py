@@ -19,14 +19,21 @@ def outer(a, b):
     return a[..., :, None] * b[..., None, :]
 
 
+def add_outer(S, a, b):
+    """`S + a b^T`. PyTorch does it in one pass, in whatever order S lies in memory."""
+    if hasattr(S, "addcmul"):
+        return S.addcmul(a[..., :, None], b[..., None, :])
+    return S + outer(a, b)
+
+
 def matvec(M, x):
     """`M x` over the last axes: `[..., m, n]` and `[..., n]` give `[..., m]`."""
-    return (M @ x[..., :, None])[..., 0]
+    return (x[..., None, :] @ transpose(M))[..., 0, :]  # a column on the right would be slow
 
 
 def transpose(M):
     """Swap the last two axes."""
-    return array_namespace(M).matrix_transpose(M)
+    return M.mT
 
 
 def zero_state(k, v):
@@ -77,6 +84,8 @@ def scan_tokens(step, S, vectors, scalars=()):
     for t in range(T):
         o, S = step(S, *(x[..., t, :] for x in vectors), *(x[..., t] for x in scalars))
         outputs.append(o)
+    if len(outputs) == 1:  # as in decoding: nothing to copy
+        return outputs[0][..., None, :], S
     return array_namespace(values).stack(outputs, axis=-2) if outputs else values, S
 
 

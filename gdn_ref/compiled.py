@@ -16,7 +16,7 @@ def forward(
     initial_state: Tensor | None, cu_seqlens: Tensor | None, chunk_size: int,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Outputs and final state; arguments and results as those of `reference.forward`."""
-    from .kernels.forward import prepare_chunk_forward
+    from .kernels.forward.launches import prepare_chunk_forward
 
     tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
     options = {"scale": scale, "chunk_size": chunk_size}
@@ -29,8 +29,8 @@ def forward_keep(
     initial_state: Tensor | None, cu_seqlens: Tensor | None, chunk_size: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """`forward` in training: also `c` and `T_inv`, empty where `backward` cannot use them."""
-    from .kernels.backward import new_kept, same_chunks
-    from .kernels.forward import prepare_chunk_forward
+    from .kernels.backward.launches import new_kept, same_chunks
+    from .kernels.forward.launches import prepare_chunk_forward
 
     tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
     keep = same_chunks(k, v, cu_seqlens, chunk_size)
@@ -67,7 +67,7 @@ def fake_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)
 @forward_keep.register_fake
 def _(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
     o, S = fake_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)
-    from .kernels.backward import new_kept
+    from .kernels.backward.launches import new_kept
 
     return o, S, *new_kept(k, v, cu_seqlens, chunk_size)
 
@@ -78,7 +78,7 @@ def backward(
     initial_state: Tensor | None, cu_seqlens: Tensor | None, chunk_size: int,
     do: Tensor, dS: Tensor | None, c: Tensor | None = None, T_inv: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    """Gradients of `forward`, as `kernels.backward.chunk_backward`; `dg` is empty without `g`."""
+    """Gradients of `forward`, as `chunk_backward` of the kernels; `dg` is empty without `g`."""
     tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
     run = prepared(prepare_backward, tensors, (scale, chunk_size))
     dq, dk, dv, dg, dbeta, dS_first = run(*tensors, do, dS, c, T_inv)
@@ -87,7 +87,7 @@ def backward(
 
 def prepare_backward(q, k, v, g, beta, initial_state, cu_seqlens, scale, chunk_size):
     """For `prepared`: the backward pass after any forward pass that looks like this."""
-    from .kernels.backward import prepare_backward
+    from .kernels.backward.launches import prepare_backward
 
     return prepare_backward(scale, chunk_size)
 
@@ -131,8 +131,8 @@ def recurrent(
     dt_bias: Tensor | None, initial_state: Tensor | None, cu_seqlens: Tensor | None,
     scale: float, norm: bool, sigmoid: bool, negative: bool, v_first: bool,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Outputs and final state, token by token; see `kernels.decode.prepare_recurrent`."""
-    from .kernels.decode import prepare_recurrent
+    """Outputs and final state, token by token; see `prepare_recurrent` of the kernels."""
+    from .kernels.decode.launches import prepare_recurrent
 
     tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens)
     options = {"scale": scale, "v_first": v_first, "norm": norm}
@@ -158,8 +158,8 @@ def decode(
     dt_bias: Tensor | None, pool: Tensor, cu_seqlens: Tensor | None, slot_idx: Tensor | None,
     scale: float, state_v_first: bool, norm: bool, sigmoid: bool, negative: bool,
 ) -> Tensor:  # fmt: skip
-    """Outputs, and states in `pool`; arguments as those of `kernels.decode.prepare_decode`."""
-    from .kernels.decode import prepare_decode
+    """Outputs, and states in `pool`; arguments as those of `prepare_decode` of the kernels."""
+    from .kernels.decode.launches import prepare_decode
 
     tensors = (q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx)
     options = {"scale": scale, "state_v_first": state_v_first, "norm": norm}

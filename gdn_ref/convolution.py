@@ -97,7 +97,7 @@ def causal_conv1d_update(
     slot_idx : torch.Tensor, [N], int32 or int64, optional
         The slot of each sequence, no two the same. Default: sequence n has slot n. On a GPU the
         values are read, which waits for the device, once per tensor and in-place change, and
-        not while a CUDA graph is captured.
+        not while a CUDA graph is captured; there a slot below 0 is left out, with zeros for y.
     cu_seqlens : torch.Tensor, [N + 1], int32 or int64, optional
         Offsets of N sequences packed along T, from 0 to T; B must be 1.
 
@@ -123,7 +123,7 @@ def causal_conv1d_update(
     if slot_idx is not None:
         layer_validation.check_slots(slot_idx, pool)
     if wants_triton(x, backend):
-        from .kernels.causal_conv import convolve_pool
+        from .kernels.conv.forward import convolve_pool
 
         return convolve_pool(x, pool, weight, bias, slot_idx, cu_seqlens, activation == "silu")
     slots = slice(0, N) if slot_idx is None else slot_idx.long()
@@ -177,7 +177,7 @@ class TritonConvolution(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, weight, bias, initial_state, cu_seqlens, activation):
-        from .kernels.causal_conv import convolve
+        from .kernels.conv.forward import convolve
 
         ctx.save_for_backward(x, weight, bias, initial_state, cu_seqlens)
         ctx.activation = activation
@@ -185,7 +185,7 @@ class TritonConvolution(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, dy, dS):
-        from .kernels.causal_conv_backward import convolve_backward
+        from .kernels.conv.backward import convolve_backward
         from .kernels.rule import Once
 
         backward = partial(convolve_backward, silu=ctx.activation == "silu")

@@ -41,11 +41,12 @@ def decode(
         if q, k or v is), and rounded to the pool's dtype once a call, after the last token. Each
         slot lies in one piece; slots may lie apart, as in a view of a larger pool.
     slot_idx : torch.Tensor, [N], int32 or int64, or None
-        The slot of each sequence, from 0 to slots - 1, no two alike. A negative number is not
-        padding, it is refused: leave sequences that have ended out, or give them no tokens. None:
+        The slot of each sequence, from 0 to slots - 1, no two alike. A negative number is refused
+        where it is read: leave sequences that have ended out, or give them no tokens. None:
         sequence n has slot n. On a GPU the values are read, which waits for the device, once per
         tensor and in-place change, and not while a CUDA graph is captured or `torch.compile`
-        traces: what the graph reads later is not checked.
+        traces: what the graph reads later is not checked, but there a slot below 0, as engines pad
+        with, is left out, with zeros for its outputs.
     cu_seqlens : torch.Tensor, [N + 1], int32 or int64, optional
         Offsets of N sequences packed along T, from 0 to T; B must be 1. Read as `slot_idx` is.
     scale : float, optional
@@ -146,7 +147,7 @@ def prepare(
         return partial(compiled.decode, **options)
     for dtype in {common, q.dtype, k.dtype, v.dtype, pool.dtype}:
         validation.check_triton(v.device, dtype, q.shape[3], v.shape[3], 64)
-    from .kernels.decode import prepare_decode
+    from .kernels.decode.launches import prepare_decode
 
     return prepare_decode(
         q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx, **options

@@ -10,13 +10,21 @@ over Sequence Length", 2024.
 """
 
 from . import wy
-from .chunking import causal_mask, matvec, outer, scan_chunks, scan_tokens, transpose, zero_state
+from .chunking import (
+    add_outer,
+    causal_mask,
+    matvec,
+    scan_chunks,
+    scan_tokens,
+    transpose,
+    zero_state,
+)
 
 
 def step(S, q, k, v, beta):
     """One token: read the old value, correct it, write, read out. Returns `(o, S)`."""
     delta = beta[..., None] * (v - matvec(S, k))
-    S = S + outer(delta, k)
+    S = add_outer(S, delta, k)
     return matvec(S, q), S
 
 

@@ -13,7 +13,7 @@ equation is corrected here (`Gamma` in place of the causal mask, see the errata 
 from array_api_compat import array_namespace
 
 from . import wy
-from .chunking import decay, matvec, outer, scan_chunks, scan_tokens, transpose, zero_state
+from .chunking import add_outer, decay, matvec, scan_chunks, scan_tokens, transpose, zero_state
 
 
 def step(S, q, k, v, g, beta):
@@ -21,7 +21,7 @@ def step(S, q, k, v, g, beta):
     alpha = array_namespace(g).exp(g)
     S = alpha[..., None, None] * S
     delta = beta[..., None] * (v - matvec(S, k))
-    S = S + outer(delta, k)
+    S = add_outer(S, delta, k)
     return matvec(S, q), S
 
 

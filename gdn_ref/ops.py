@@ -21,7 +21,7 @@ def chunk_gated_delta_rule(
     q, k, v, g, beta, scale=None, initial_state=None, output_final_state=False,
     use_qk_l2norm_in_kernel=False, *, cu_seqlens=None, state_v_first=False,
     use_gate_in_kernel=False, A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False,
-    allow_neg_eigval=False, chunk_size=64, backend="auto",
+    allow_neg_eigval=False, chunk_size=64, backend="auto", transpose_state_layout=None,
 ):  # fmt: skip
     """Gated delta rule over whole sequences, chunk by chunk: for training and prefill.
 
@@ -69,6 +69,8 @@ def chunk_gated_delta_rule(
     backend : {"auto", "reference", "triton"}
         "auto" is Triton for CUDA tensors and the reference for all others, and for float64 on
         any device. Nothing falls back silently: where Triton cannot run, the call raises.
+    transpose_state_layout : bool, optional
+        The older name of `state_v_first`, which flash-linear-attention still takes.
 
     Returns
     -------
@@ -101,6 +103,8 @@ def chunk_gated_delta_rule(
     flash-linear-attention 0.6.0.
     """
     validation.check_chunk_size(chunk_size)
+    if transpose_state_layout is not None:
+        state_v_first = validation.renamed(state_v_first, transpose_state_layout)
     return gated_delta_rule(
         q, k, v, g, beta, scale, initial_state, output_final_state, use_qk_l2norm_in_kernel,
         cu_seqlens, state_v_first, use_gate_in_kernel, A_log, dt_bias, use_beta_sigmoid_in_kernel,
@@ -112,7 +116,7 @@ def fused_recurrent_gated_delta_rule(
     q, k, v, *, g, beta, scale=None, initial_state=None, output_final_state=False,
     use_qk_l2norm_in_kernel=False, cu_seqlens=None, state_v_first=False,
     use_gate_in_kernel=False, A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False,
-    allow_neg_eigval=False, backend="auto",
+    allow_neg_eigval=False, backend="auto", transpose_state_layout=None,
 ):  # fmt: skip
     """Gated delta rule token by token (eq-gdn-recurrence, eq-gdn-step): for decoding.
 
@@ -120,6 +124,8 @@ def fused_recurrent_gated_delta_rule(
     references are described there. Both backends take one token at a time, and Triton the chunk
     form, at chunk size 64, where a gradient is asked for. To keep states in a pool, see `decode`.
     """
+    if transpose_state_layout is not None:
+        state_v_first = validation.renamed(state_v_first, transpose_state_layout)
     return gated_delta_rule(
         q, k, v, g, beta, scale, initial_state, output_final_state, use_qk_l2norm_in_kernel,
         cu_seqlens, state_v_first, use_gate_in_kernel, A_log, dt_bias, use_beta_sigmoid_in_kernel,

@@ -33,7 +33,7 @@ def prepared(prepare, tensors, options):
     if run is None:
         run = prepare(*tensors, *options)
         if len(_remembered) >= MOST_REMEMBERED:
-            _remembered.clear()
+            _remembered.pop(list(_remembered)[0], None)  # the oldest
         _remembered[key] = run
     return run
 

@@ -1,7 +1,8 @@
 """The reference backend of `gdn_ref.ops`: the rule modules, run on the ecosystem's layout.
 
-Value head `h` reads key head `h // (HV // H)`. So heads are split into `[H, HV // H]`, where
-queries and keys have an axis of length 1, and broadcasting shares them: nothing is copied.
+Value head `h` reads key head `h // (HV // H)`. So where there are more of them, heads are split
+into `[H, HV // H]`, where queries and keys have an axis of length 1, and broadcasting shares them:
+nothing is copied.
 """
 
 from contextlib import nullcontext
@@ -39,27 +40,31 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
         N = B if cu_seqlens is None else len(cu_seqlens) - 1
         initial_state = torch.zeros(N, HV, V, K, dtype=dtype, device=v.device)
 
-    S = initial_state.to(dtype).unflatten(1, (H, HV // H))
-    vectors = [heads_first(x.to(dtype), H) for x in (q.to(dtype) * scale, k, v)]
-    scalars = [heads_first(x.to(dtype), H) for x in (g, beta) if x is not None]
+    grouped = HV != H
+    S = initial_state.to(dtype)
+    S = S.unflatten(1, (H, HV // H)) if grouped else S
+    vectors = [heads_first(x.to(dtype), H, grouped) for x in (q.to(dtype) * scale, k, v)]
+    scalars = [heads_first(x.to(dtype), H, grouped) for x in (g, beta) if x is not None]
     rule = delta_rule if g is None else gated_delta_rule
     scan = rule.recurrent if chunk_size is None else partial(rule.chunkwise, chunk_size=chunk_size)
 
-    if cu_seqlens is None:
-        sequences = [(slice(None), S)]
-    else:
-        offsets = cu_seqlens.tolist()
-        validation.check_offsets(offsets, k.shape[1])  # in compiled code for the first time
-        sequences = zip(starmap(slice, pairwise(offsets)), S.split(1), strict=False)
-    outputs, states = [vectors[-1][..., :0, :]], [S[:0]]
     with without_autocast(v.device.type):
-        for tokens, S_n in sequences:
-            rows = (x[..., tokens, :] for x in vectors)
-            o_n, S_n = scan(*rows, *(x[..., tokens] for x in scalars), S=S_n)
-            outputs.append(o_n)
-            states.append(S_n)
-    o = torch.cat(outputs, dim=-2).movedim(3, 1).flatten(2, 3)
-    return o.to(v.dtype).contiguous(), torch.cat(states).flatten(1, 2)
+        if cu_seqlens is None:
+            o, S_last = scan(*vectors, *scalars, S=S)
+        else:
+            offsets = cu_seqlens.tolist()
+            validation.check_offsets(offsets, k.shape[1])  # in compiled code for the first time
+            outputs, states = [vectors[-1][..., :0, :]], [S[:0]]
+            for tokens, S_n in zip(starmap(slice, pairwise(offsets)), S.split(1), strict=False):
+                rows = (x[..., tokens, :] for x in vectors)
+                o_n, S_n = scan(*rows, *(x[..., tokens] for x in scalars), S=S_n)
+                outputs.append(o_n)
+                states.append(S_n)
+            o, S_last = torch.cat(outputs, dim=-2), torch.cat(states)
+    o = o.movedim(-2, 1)
+    if grouped:
+        o, S_last = o.flatten(2, 3), S_last.flatten(1, 2)
+    return o.to(v.dtype).contiguous(), S_last.clone() if k.shape[1] == 0 else S_last
 
 
 def without_autocast(device_type):
@@ -69,6 +74,6 @@ def without_autocast(device_type):
     return nullcontext()
 
 
-def heads_first(x, H):
-    """`[B, T, heads, ...]` to `[B, H, heads // H, T, ...]`."""
-    return x.unflatten(2, (H, x.shape[2] // H)).movedim(1, 3)
+def heads_first(x, H, grouped):
+    """`[B, T, heads, ...]` to `[B, heads, T, ...]`, or to `[B, H, heads // H, T, ...]`."""
+    return x.unflatten(2, (H, x.shape[2] // H)).movedim(1, 3) if grouped else x.transpose(1, 2)

@@ -140,9 +140,10 @@ def check_offsets(offsets, T):
 def read_offsets(name, cu_seqlens):
     """The values on the host, or None where they cannot be read.
 
-    Reading waits for the device, so it happens once per tensor and in-place change. (Tensors made
-    under `torch.inference_mode` count no changes: once per tensor.) It cannot happen while a CUDA
-    graph is captured or a compiler traces.
+    Reading waits for the device, so it happens once per tensor and in-place change. Tensors made
+    under `torch.inference_mode` count no changes, so they are read at every call. (A change by way
+    of `.data` is counted nowhere.) It cannot happen while a CUDA graph is captured or a compiler
+    traces.
     """
     if torch.compiler.is_compiling():
         return None
@@ -152,7 +153,7 @@ def read_offsets(name, cu_seqlens):
         return cu_seqlens.tolist()
     version = None if cu_seqlens.is_inference() else cu_seqlens._version
     known = _read.get(cu_seqlens)
-    if known is None or known[0] != version:
+    if known is None or version is None or known[0] != version:
         if cu_seqlens.is_cuda and torch.cuda.is_current_stream_capturing():
             return None
         known = _read[cu_seqlens] = version, cu_seqlens.tolist()
@@ -169,6 +170,17 @@ def check_flags(**flags):
     for name, flag in flags.items():
         if not isinstance(flag, bool):
             raise TypeError(f"{name}: expected True or False, got {type(flag).__name__}")
+
+
+def renamed(state_v_first, transpose_state_layout):
+    """`state_v_first`, given by its older name."""
+    check_flags(transpose_state_layout=transpose_state_layout)
+    if state_v_first and not transpose_state_layout:
+        raise ValueError(
+            "transpose_state_layout: expected the same as state_v_first = True, whose older name "
+            "it is, got False"
+        )
+    return transpose_state_layout
 
 
 def check_scale(scale):
@@ -246,10 +258,10 @@ def check_triton(device, dtype, K, V, chunk_size):
         )
     if dtype == torch.bfloat16 and interpreted:
         refuse("expected float16 or float32 in the interpreter, which computes bfloat16 wrongly")
-    from .kernels.forward import CHUNK_SIZES, MAX_HEAD_DIM
+    from .kernels.host.tiles import CHUNK_SIZES, MAX_KEY_DIM, MAX_VALUE_DIM
 
-    for axis, size in (("K", K), ("V", V)):
-        if size > MAX_HEAD_DIM:
-            refuse(f"expected {axis} <= {MAX_HEAD_DIM}, got {axis} = {size}")
+    for axis, size, most in (("K", K, MAX_KEY_DIM), ("V", V, MAX_VALUE_DIM)):
+        if size > most:
+            refuse(f"expected {axis} <= {most}, got {axis} = {size}")
     if chunk_size not in CHUNK_SIZES:
         refuse(f"expected chunk_size in {CHUNK_SIZES}, got {chunk_size}")

@@ -15,10 +15,10 @@ import torch
 import triton
 import triton.language as tl
 
-from .decode import stride_of_tokens
-from .forward import on_device
-from .launch import cdiv, prepare_launch, types
-from .recurrent import NORM_EPSILON, softplus
+from .common.numbers import NORM_EPSILON, softplus
+from .host.gpu import on_device
+from .host.launch import cdiv, prepare_launch, types
+from .host.layout import in_dtype, stride_of_tokens
 
 TILE = 4096  # numbers in a program's rows of queries: 32 registers a thread
 
@@ -54,7 +54,7 @@ class Activations:
         rows = B * T * H
         self.numbers = (rows, *strides)
         constants = {"H": H, "HV": HV, "K": K, "FACTOR": 2.0 if negative else 1.0}
-        constants |= tile_rule(K, HV // H)
+        constants |= row_tiles(K, HV // H)
         grid = (cdiv(rows, constants["ROWS"]),)
         what = (*types(rows, *tensors), dtype, *self.acts_on)
         self.start, self.start_back = (
@@ -116,16 +116,11 @@ def strides_of(tensors):
     return [None if x is None else x.stride() for x in tensors]
 
 
-def tile_rule(K, group):
+def row_tiles(K, group):
     """Rows of a program, and blocks that hold a row and the numbers beside its rows."""
     BK = 1 << (K - 1).bit_length()
     ROWS = TILE // BK
     return {"BK": BK, "ROWS": ROWS, "NUMBERS": 1 << (ROWS * group - 1).bit_length()}
-
-
-def in_dtype(x, dtype):
-    """`x.to(dtype)`, which takes its time on the host even when there is nothing to do."""
-    return x if x.dtype == dtype else x.to(dtype)
 
 
 @triton.jit

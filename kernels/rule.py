@@ -9,10 +9,11 @@ from functools import partial
 
 import torch
 
-from .activations import Activations, in_dtype
-from .backward import prepare_backward, same_chunks
-from .decode import prepare_recurrent
-from .forward import prepare_forward
+from .activations import Activations
+from .backward.launches import prepare_backward, same_chunks
+from .decode.launches import prepare_recurrent
+from .forward.launches import prepare_forward
+from .host.layout import in_dtype
 
 
 def prepare(tensors, dtype, gradient, chunk_size, options):
@@ -25,7 +26,7 @@ def prepare(tensors, dtype, gradient, chunk_size, options):
     dtype : in which the chunk form takes `q`, `k` and `v`
     gradient : whether a backward pass may follow
     chunk_size : 16, 32 or 64, or None to go token by token
-    options : scale, v_first, norm, sigmoid, negative, as for `kernels.decode.prepare_recurrent`
+    options : scale, v_first, norm, sigmoid, negative, as for `decode.launches.prepare_recurrent`
     """
     if chunk_size is None:
         return prepare_recurrent(*tensors, **options)

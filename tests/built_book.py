@@ -42,9 +42,23 @@ def pages():
     return sorted(own) or ["no page"]
 
 
+MADE_OF_FILES = ("_modules/", "checks/", "formal/")
+
+
+def visited():
+    """Pages to visit: all that somebody wrote; of those made of files, the extremes of a folder."""
+    every = pages()
+    chosen = [p for p in every if not p.startswith(MADE_OF_FILES)]
+    for folder in MADE_OF_FILES:
+        made = [p for p in every if p.startswith(folder)]
+        made.sort(key=lambda p: (SITE / p).stat().st_size)
+        chosen += dict.fromkeys(made[:1] + made[-1:])
+    return chosen
+
+
 def pages_with(text):
-    """The pages whose HTML holds `text`."""
-    return [p for p in pages() if SITE.is_dir() and text in (SITE / p).read_text()] or ["no page"]
+    """The pages to visit whose HTML holds `text`."""
+    return [p for p in visited() if SITE.is_dir() and text in (SITE / p).read_text()] or ["no page"]
 
 
 class Quiet(SimpleHTTPRequestHandler):

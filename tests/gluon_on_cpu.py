@@ -476,7 +476,7 @@ def from_first_element(x):
 
 
 def prepare_launch(kernel, grid, numbers, constants, types, tilings=(), **options):
-    """In the place of `gdn_ref.kernels.launch.prepare_launch`."""
+    """In the place of `gdn_ref.kernels.host.launch.prepare_launch`."""
 
     def launch(*tensors):
         if not isinstance(kernel, GluonJITFunction):
@@ -492,14 +492,14 @@ def prepare_launch(kernel, grid, numbers, constants, types, tilings=(), **option
 @contextmanager
 def on_hopper(multiprocessors=132):
     """Calls of the Triton backend go as on an H100, or a part of one with fewer multiprocessors."""
-    from gdn_ref.kernels import activations, backward, forward, on_hopper, shares
+    from gdn_ref.kernels import activations
+    from gdn_ref.kernels.backward import launches as backward
+    from gdn_ref.kernels.backward.hopper import launches as backward_on_hopper
+    from gdn_ref.kernels.forward import launches as forward
+    from gdn_ref.kernels.forward.hopper import launches as forward_on_hopper
+    from gdn_ref.kernels.host import gpu, plan
 
-    def made_for_hopper(k, v, C):
-        K, V = k.shape[3], v.shape[3]
-        return v.element_size() == 2 and K in (64, 128, 256) and V % 64 == 0 and C == 64
-
-    def has_16bit_transform(plan):
-        return not plan.exact and plan.K <= 128 and plan.tiles["C"] == 64
+    launching = (activations, plan, forward, forward_on_hopper, backward, backward_on_hopper)
 
     with ExitStack() as stack:
 
@@ -508,9 +508,9 @@ def on_hopper(multiprocessors=132):
                 stack.enter_context(mock.patch.object(module, name, by))
 
         stack.enter_context(mock.patch("gdn_ref.prepared._remembered", {}))
-        replace("prepare_launch", prepare_launch, activations, backward, forward, on_hopper)
-        replace("made_for_hopper", made_for_hopper, backward, forward)
-        replace("has_16bit_transform", has_16bit_transform, forward)
-        replace("multiprocessors", lambda device: multiprocessors, on_hopper, shares)
-        replace("room_for_both", lambda plan: False, on_hopper)  # there is no other stream
+        replace("prepare_launch", prepare_launch, *launching)
+        replace("has_hopper_engines", lambda device: True, gpu)
+        replace("has_warp_products", lambda device: True, gpu)
+        replace("multiprocessors", lambda device: multiprocessors, gpu)
+        replace("room_for_both", lambda plan: False, backward_on_hopper)  # there is no other stream
         yield

@@ -107,10 +107,11 @@ def test_a_recorded_shape_is_read_right():
 
 
 def test_the_rule_is_that_of_the_package(monkeypatch):
-    from gdn_ref.kernels import on_hopper, shares
+    from gdn_ref.kernels.forward import shares
+    from gdn_ref.kernels.forward.hopper import launches as on_hopper
+    from gdn_ref.kernels.host import gpu
 
-    for module in (on_hopper, shares):
-        monkeypatch.setattr(module, "multiprocessors", lambda device: ch14_model.PROCESSORS)
+    monkeypatch.setattr(gpu, "multiprocessors", lambda device: ch14_model.PROCESSORS)
     assert (ch14_model.SILENT, ch14_model.MOST) == (shares.SILENT, shares.MOST)
     assert on_hopper.MAPS == ch14_model.MAPS
     segmented = shared = 0
@@ -130,7 +131,7 @@ def test_the_rule_is_that_of_the_package(monkeypatch):
 def test_silent_chunks_cost_what_the_model_says(monkeypatch, n, silent):
     """The portable scan in the interpreter, shared among programs."""
     from gdn_ref.figures.ch14_interpreted import count
-    from gdn_ref.kernels import forward
+    from gdn_ref.kernels.forward import launches as forward
 
     monkeypatch.setattr(forward, "shares", lambda *sizes: n)
     x, C = Shape((128,), 2, 4, 32, 64), 16

@@ -26,8 +26,9 @@ from gdn_ref.figures import (  # noqa: E402
     equation_lines,  # noqa: E402
 )
 from gdn_ref.figures import ch15_stages as stages  # noqa: E402
-from gdn_ref.kernels import launch as launches  # noqa: E402
-from gdn_ref.kernels import shares, ut_transform, ut_transform_16bit  # noqa: E402
+from gdn_ref.kernels.common import numbers  # noqa: E402
+from gdn_ref.kernels.forward import shares, transform_mma  # noqa: E402
+from gdn_ref.kernels.host import launch as host_launch  # noqa: E402
 from gdn_ref.proofs import ch15_algebra, ch15_layout  # noqa: E402
 from gdn_ref.proofs.data import hard_inputs, relative_error  # noqa: E402
 
@@ -69,16 +70,16 @@ class TestEquationLines:
     def test_a_changed_kernel_changes_the_data(self, monkeypatch):
         before = ch15_lines.FORWARD.script()
         changed = {file: ch15_source.lines_of(file) for file in ch15_lines.FILES}
-        changed["chunk_scan.py"] = [
+        changed["forward/scan.py"] = [
             line.replace("gamma * tl.dot(S_in, tl.trans(k)", "gamma * tl.dot(S_in, tl.trans(q)")
-            for line in changed["chunk_scan.py"]
+            for line in changed["forward/scan.py"]
         ]
         monkeypatch.setattr(equation_lines, "lines_of", changed.__getitem__)
         assert ch15_lines.FORWARD.script() != before
 
     def test_a_line_that_is_gone_is_an_error(self):
-        with pytest.raises(ValueError, match="no line of chunk_scan.py"):
-            ch15_source.line_with("chunk_scan.py", "tl.there_is_no_such_function")
+        with pytest.raises(ValueError, match="no line of forward/scan.py"):
+            ch15_source.line_with("forward/scan.py", "tl.there_is_no_such_function")
 
     def test_every_equation_has_lines_and_no_line_two(self):
         lines = ch15_lines.FORWARD.lit_lines()
@@ -112,8 +113,8 @@ class TestEquationLines:
 
 
 def test_a_piece_is_cut_out_of_the_source():
-    piece = ch15_source.piece("chunk_scan.py", "S_in = S.to(dtype)", "delta = tl.dot")
-    assert piece.startswith("# chunk_scan.py, lines ")
+    piece = ch15_source.piece("forward/scan.py", "S_in = S.to(dtype)", "delta = tl.dot")
+    assert piece.startswith("# forward/scan.py, lines ")
     assert [line.split(" = ")[0] for line in piece.splitlines()[1:]] == [
         "S_in", "read", "residual", "if not SCALED:", "    token", "    beta",
         "    residual *= beta[None, :]", "delta",
@@ -121,16 +122,16 @@ def test_a_piece_is_cut_out_of_the_source():
 
 
 def test_the_checked_constants_are_the_kernels():
-    layout = ut_transform_16bit.ROW.value
+    layout = transform_mma.ROW.value
     for bases, checked in (
         (layout.reg_bases, ch15_layout.REGISTER_BASES), (layout.lane_bases, ch15_layout.LANE_BASES)
     ):  # fmt: skip
         assert [(block, column) for block, _, column in bases] == list(checked)
-    assert ut_transform.RESET.value == -160
+    assert numbers.RESET.value == -160
 
 
 def test_the_checked_lines_bear_the_names_of_the_kernel():
-    source = "\n".join(ch15_source.lines_of("chunk_scan.py"))
+    source = "\n".join(ch15_source.lines_of("forward/scan.py"))
     q, k, v, g, beta, S = hard_inputs(T=8)
     for name in ch15_algebra.transposed(S, q, k, v, g, beta):
         assert re.search(rf"^ +{name} = ", source, re.M), name
@@ -176,13 +177,13 @@ class TestStages:
             assert abs(max(times) - shares.walk(1000, n)) < 2
 
     def test_programs_share_where_the_chapter_says_so(self, monkeypatch):
-        found, launch = [], launches.launch
+        found, launch = [], host_launch.launch
 
         def counted(kernel, grid, arguments, constants, *rest, **options):
             found.append(constants.get("SHARES"))
             return launch(kernel, grid, arguments, constants, *rest, **options)
 
-        monkeypatch.setattr(launches, "launch", counted)
+        monkeypatch.setattr(host_launch, "launch", counted)
         q, k, v, g, beta, _ = (torch.from_numpy(x)[None] for x in hard_inputs(T=40, d_k=4, d_v=4))
         inputs = [x.float()[:, :, None] for x in (q, k, v, g, beta)]
         before = chunk_gated_delta_rule(*inputs, backend="triton")[0]

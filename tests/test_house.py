@@ -8,25 +8,47 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-KERNELS = sorted(ROOT.glob("kernels/*.py"))
+HOME = ROOT / "kernels"
+KERNELS = sorted(p for p in HOME.rglob("*.py") if HOME / "bench" not in p.parents)
 REFERENCE = sorted(ROOT.glob("gdn_ref/*.py"))
 NOTEBOOKS = sorted([*ROOT.glob("chapters/*.ipynb"), *ROOT.glob("book/*.ipynb")])
 CHECKS_AND_DRAWINGS = {"gdn_ref.proofs", "gdn_ref.figures", "gdn_ref.exercises"}
 ANY_ARRAY = ["affine", "chunking", "wy", "__init__"]
 ANY_ARRAY += ["delta_rule", "gated_delta_rule", "linear_attention", "scalar_decay"]
 LATE = {"torch", "triton", "sympy", "matplotlib", "ipywidgets", "gdn_ref.kernels"}
+MAY_ASK = {  # what a folder or module of the kernels imports, besides itself
+    "common": set(),
+    "host": {"common"},
+    "forward": {"common", "host"},
+    "backward": {"common", "host", "forward"},
+    "decode": {"common", "host"},
+    "conv": {"common", "host"},
+    "activations": {"common", "host"},
+    "rule": {"common", "host", "forward", "backward", "decode", "activations"},
+    "first": set(),
+}
+ONE_PLACE = {  # what only one module may know
+    "common/triton_private.py": ["_reinterpret", "make_tensordesc", "object.__new__"],
+    "host/gpu.py": ["get_device_capability", "get_device_properties", "torch.version.hip"],
+}
+
+
+def package_of(path):
+    """The package that a module of gdn_ref or kernels is in."""
+    folder = path.parent.relative_to(ROOT).as_posix().replace("/", ".")
+    return f"gdn_ref.{folder}" if path in KERNELS else folder
 
 
 def imported(path, top_level_only=False):
     """The absolute names that a module of gdn_ref or kernels imports."""
-    package = "gdn_ref.kernels" if path.parent.name == "kernels" else "gdn_ref"
+    package = package_of(path).split(".")
     tree = ast.parse(path.read_text())
     for node in tree.body if top_level_only else ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            above = package.rpartition(".")[0] if node.level == 2 else package
-            prefix = ".".join(filter(None, [above if node.level else "", node.module]))
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            prefix = ".".join([*above, *filter(None, [node.module])])
             yield from (f"{prefix}.{alias.name}" for alias in node.names)
 
 
@@ -38,6 +60,16 @@ def file_name(path):
     return path.name
 
 
+def place(path):
+    """Where a kernel is, from the kernels' folder."""
+    return path.relative_to(HOME).as_posix()
+
+
+def owner(name):
+    """Which folder of the kernels, or which module beside the folders, has an imported name."""
+    return name.removeprefix("gdn_ref.kernels.").split(".")[0]
+
+
 def test_kernels_and_records_are_relative_links():
     """gdn_ref.kernels is kernels/; a package of that name at the root would shadow another."""
     assert os.readlink(ROOT / "gdn_ref" / "kernels") == "../kernels"
@@ -45,10 +77,31 @@ def test_kernels_and_records_are_relative_links():
     assert not (ROOT / "kernels" / "__init__.py").exists()
 
 
-@pytest.mark.parametrize("path", KERNELS, ids=file_name)
+@pytest.mark.parametrize("path", KERNELS, ids=place)
 def test_a_kernel_imports_no_reference(path):
     ours = within(imported(path), {"gdn_ref"})
     assert ours == within(ours, {"gdn_ref.kernels"})
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=place)
+def test_kernels_ask_downstairs_only(path):
+    room = owner(place(path).removesuffix(".py").replace("/", "."))
+    asked = {owner(name) for name in within(imported(path), {"gdn_ref.kernels"})}
+    assert asked <= MAY_ASK[room] | {room}
+
+
+@pytest.mark.parametrize("path", [p for p in KERNELS if "hopper" not in p.parts], ids=place)
+def test_a_portable_kernel_is_imported_without_those_for_hopper(path):
+    ours = within(imported(path, top_level_only=True), {"gdn_ref.kernels"})
+    assert not [name for name in ours if ".hopper." in name]
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=place)
+def test_what_one_module_knows_no_other_does(path):
+    text = path.read_text()
+    for home, words in ONE_PLACE.items():
+        found = [word for word in words if word in text]
+        assert found == (words if place(path) == home else [])
 
 
 @pytest.mark.parametrize("path", REFERENCE, ids=file_name)

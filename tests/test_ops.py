@@ -96,14 +96,28 @@ def test_signatures_are_the_published_ones():
         "(q, k, v, g, beta, scale=None, initial_state=None, output_final_state=False, "
         "use_qk_l2norm_in_kernel=False, *, cu_seqlens=None, state_v_first=False, "
         "use_gate_in_kernel=False, A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False, "
-        "allow_neg_eigval=False, chunk_size=64, backend='auto')"
+        "allow_neg_eigval=False, chunk_size=64, backend='auto', transpose_state_layout=None)"
     )
     assert str(inspect.signature(fused_recurrent_gated_delta_rule)) == (
         "(q, k, v, *, g, beta, scale=None, initial_state=None, output_final_state=False, "
         "use_qk_l2norm_in_kernel=False, cu_seqlens=None, state_v_first=False, "
         "use_gate_in_kernel=False, A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False, "
-        "allow_neg_eigval=False, backend='auto')"
+        "allow_neg_eigval=False, backend='auto', transpose_state_layout=None)"
     )
+
+
+@BOTH
+def test_the_older_name_of_state_v_first(op):
+    x = inputs(T=3) | {"output_final_state": True}
+    first = x | {"initial_state": x["initial_state"].mT.contiguous()}
+    expected = op(**first, state_v_first=True)
+    for more in ({}, {"state_v_first": True}):
+        assert all(map(torch.equal, op(**first, transpose_state_layout=True, **more), expected))
+    assert all(map(torch.equal, op(**x, transpose_state_layout=False), op(**x)))
+    with pytest.raises(TypeError, match="transpose_state_layout: expected True or False, got int"):
+        op(**x, transpose_state_layout=1)
+    with pytest.raises(ValueError, match="transpose_state_layout: expected the same"):
+        op(**first, state_v_first=True, transpose_state_layout=False)
 
 
 @BOTH

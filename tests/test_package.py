@@ -30,12 +30,19 @@ def python(code, cwd, **environment):
     return done.stdout.strip()
 
 
+def kernels_in(folder):
+    """The modules of the kernels, as paths from their folder."""
+    names = {path.relative_to(folder).as_posix() for path in Path(folder).rglob("*.py")}
+    return sorted(name for name in names if not name.startswith("bench/"))
+
+
 def contents():
     """What a wheel must hold, as paths from the root: modules, kernels, and records for figures."""
     home = ROOT / "gdn_ref"
     folders = [p for p in home.iterdir() if p.is_dir()]
     printed = home / "proofs" / "printed"
     files = [p for folder in (home, *folders, printed) for p in folder.glob("*.py")]
+    files += [home / "kernels" / name for name in kernels_in(ROOT / "kernels")]
     files.append(printed / "grammar.lark")
     files += [*home.glob("records/*.json"), *home.glob("records/bench/*.json")]
     files.append(home / "kernels" / "bench" / "NOTES.md")
@@ -174,8 +181,8 @@ def test_the_wheel_works_elsewhere(distributions, which, tmp_path):
     code = """
 import pathlib, gdn_ref, gdn_ref.kernels, gdn_ref.gated_delta_rule
 print(pathlib.Path(gdn_ref.__file__).parent)
-for folder in gdn_ref.kernels.__path__:
-    print(folder, *sorted(path.name for path in pathlib.Path(folder).glob("*.py")))
+for folder in map(pathlib.Path, gdn_ref.kernels.__path__):
+    print(folder, *sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.py")))
 from gdn_ref.figures import ch14_model, ch15_measure, ch16_model, ch17_records, ch20_swap
 found = [[*ch14_model.listed()], ch15_measure.record(), ch15_measure.variants_of_the_inverse()]
 found += [ch16_model.side_by_side(), ch17_records.decode_record(), ch20_swap.RECORD.read_text()]
@@ -185,6 +192,6 @@ assert all(found), found
     assert Path(home) == tmp_path / "site" / "gdn_ref"
     assert kernels.split() == [
         str(tmp_path / "site" / "gdn_ref" / "kernels"),
-        *sorted(path.name for path in (ROOT / "kernels").glob("*.py")),
+        *kernels_in(ROOT / "kernels"),
     ]
     assert not others

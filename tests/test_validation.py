@@ -260,7 +260,11 @@ def test_device_offsets_made_under_inference_mode(monkeypatch):
         offsets = torch.tensor([0, T])
         for _ in range(2):
             validation.check_cu_seqlens(offsets, 1, T, offsets.device)
-    assert reads.count == 1
+        assert reads.count == 2
+        offsets[1] = T + 1  # which no counter tells
+        validation.check_cu_seqlens(offsets, 1, T + 1, offsets.device)
+        with pytest.raises(ValueError, match=f"expected to end at T = {T}, got {T + 1}"):
+            validation.check_cu_seqlens(offsets, 1, T, offsets.device)
 
 
 def test_offsets_are_forgotten_with_their_tensor(monkeypatch):
@@ -408,8 +412,9 @@ def test_triton_float64(op, interpret, name):
 def test_triton_wide_heads(op, interpret, axis, names):
     interpret(True)
     x = good() | {"backend": "triton"}
-    x |= {name: torch.zeros(*x[name].shape[:3], 257) for name in names}
-    refused(op, ValueError, f"^backend: .*expected {axis} <= 256, got {axis} = 257", x)
+    most = {"K": 256, "V": 512}[axis]
+    x |= {name: torch.zeros(*x[name].shape[:3], most + 1) for name in names}
+    refused(op, ValueError, f"^backend: .*expected {axis} <= {most}, got {axis} = {most + 1}", x)
 
 
 @pytest.mark.parametrize("chunk_size", [8, 48, 128])

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from triton.runtime.interpreter import interpreter_builder
 
-from ..kernels import forward
-from ..kernels import launch as launches
+from ..kernels.forward import launches as forward
+from ..kernels.host import launch as host_launch
 
 
 class Counts:
@@ -37,7 +37,7 @@ class Counts:
 @contextmanager
 def counting():
     """`Counts` of all prepared launches."""
-    counts, builder, launch = Counts(), interpreter_builder, launches.launch
+    counts, builder, launch = Counts(), interpreter_builder, host_launch.launch
     load, store, dot = builder.create_masked_load, builder.create_masked_store, builder.create_dot
 
     def counted_launch(kernel, *arguments, **options):
@@ -57,7 +57,7 @@ def counting():
         return dot(a, b, *rest)
 
     with ExitStack() as stack:
-        stack.enter_context(patch.object(launches, "launch", counted_launch))
+        stack.enter_context(patch.object(host_launch, "launch", counted_launch))
         stack.enter_context(patch.object(builder, "create_masked_load", counted_load))
         stack.enter_context(patch.object(builder, "create_masked_store", counted_store))
         stack.enter_context(patch.object(builder, "create_dot", counted_dot))

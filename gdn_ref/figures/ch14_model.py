@@ -126,7 +126,7 @@ def walk(n):
 
 
 def rule(x, C=64):
-    """How `on_hopper.cut` cuts sequences: `n` programs that share one, or segments; else ones."""
+    """How `cut` of the kernels cuts sequences: `n` programs share one, or segments; else ones."""
     chunks = math.ceil(int(x.tokens / len(x.lengths)) / C)
     n = max(min(PROCESSORS // x.programs, MOST, chunks), 1)
     segment = max(math.ceil(chunks / max(PROCESSORS // x.programs, 1)), 8)

@@ -22,7 +22,7 @@ def record():
     return json.loads(RECORD.read_text())
 
 
-FILES = {"scan": "chunk_scan", "transform": "ut_transform"}  # how those of a kernel begin
+FILES = {"scan": "chunk_scan", "transform": "ut_transform"}  # how the record's file names begin
 
 
 def steps(part, shape):

@@ -12,10 +12,10 @@ import torch
 import triton
 import triton.language as tl
 
-from ..kernels.chunk_scan import chunk_scan_kernel
-from ..kernels.shares import share
-from ..kernels.tokens import chunk_bounds
-from ..kernels.ut_transform import join_pairs, overlap, solve_rows, ut_transform_kernel
+from ..kernels.common.tokens import chunk_bounds
+from ..kernels.forward.scan import chunk_scan_kernel
+from ..kernels.forward.shares import share
+from ..kernels.forward.transform import join_pairs, overlap, solve_rows, ut_transform_kernel
 
 
 @triton.jit
@@ -131,7 +131,7 @@ def shares_of(tokens, n, C):
 @contextmanager
 def shared_by(n):
     """In here `n` programs share a sequence, whatever the rule says."""
-    rule = patch("gdn_ref.kernels.forward.shares", lambda *sizes: n)
+    rule = patch("gdn_ref.kernels.forward.launches.shares", lambda *sizes: n)
     with rule, patch("gdn_ref.prepared._remembered", {}):
         yield
 

@@ -6,7 +6,7 @@ fails when figure and source differ.
 
 from .equation_lines import Source
 
-FILES = ("chunk_states.py", "state_gradients.py", "chunk_gradients.py")
+FILES = ("backward/states.py", "backward/state_gradients.py", "backward/chunk_gradients.py")
 
 EQUATIONS = {  # key: formula, colour role, what it says
     "state": ("S′ = γ_C S + Eᵀ D_→ K", "state", "the chunks' states, computed again"),

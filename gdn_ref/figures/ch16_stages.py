@@ -14,12 +14,13 @@ import triton
 import triton.language as tl
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ..kernels import backward, rule
-from ..kernels import launch as launches
-from ..kernels.chunk_gradients import chunk_gradients_kernel, crossings
-from ..kernels.chunk_states import chunk_states_kernel
-from ..kernels.state_gradients import state_gradients_kernel
-from ..kernels.ut_transform import ut_transform_kernel
+from ..kernels import rule
+from ..kernels.backward import launches as backward
+from ..kernels.backward.chunk_gradients import chunk_gradients_kernel, crossings
+from ..kernels.backward.state_gradients import state_gradients_kernel
+from ..kernels.backward.states import chunk_states_kernel
+from ..kernels.forward.transform import ut_transform_kernel
+from ..kernels.host import launch as host_launch
 from .ch14_interpreted import counting, half_inputs
 
 EXACT = {"PACKED": False, "PRECISION": "tf32x3"}
@@ -50,7 +51,7 @@ def chunk_states(S, k, v, beta, c, T_inv, C, BV=16):
 def state_gradients(q, k, do, beta, c, T_inv, dS_last, C, BV=16):
     """dv, the gradient of the state that each chunk hands on, and that of the first state.
 
-    Of a token with a small `beta` the first has Z, not dv: see `kernels.state_gradients.factor`.
+    Of a token with a small `beta` the first has Z, not dv: see `factor` in the kernel.
     """
     (T, K), V = k.shape, do.shape[1]
     dv, dstates, dS_first = _nan(T, V), _nan(triton.cdiv(T, C), V, K), _nan(V, K)
@@ -127,12 +128,12 @@ def on_paper(note, room=None):
     """
     tiles = backward.gradient_tiles
 
-    def as_on_hopper(K, dtype, chunk_size, hopper):
+    def as_on_hopper(K, dtype, chunk_size, *device):
         return tiles(K, dtype, chunk_size, hopper=True)
 
     with ExitStack() as stack:
         stack.enter_context(torch.device("meta"))
-        stack.enter_context(patch.object(launches, "launch", note))
+        stack.enter_context(patch.object(host_launch, "launch", note))
         stack.enter_context(patch.object(backward, "gradient_tiles", as_on_hopper))
         at_once = patch.object(backward, "programs_at_once", lambda device, hopper: room)
         stack.enter_context(at_once)

@@ -184,7 +184,7 @@ def block(A, a, b, n=16):
 
 
 def inverse_by_rows_of_blocks(A, first=0, left=True, n=16):
-    """`(I + A)^-1` as `ut_transform_16bit` finds it: each product is transposed."""
+    """`(I + A)^-1` as `ut_transform_16bit_kernel` finds it: each product is transposed."""
     blocks = len(A) // n
     identity = modular.Mod(np.eye(n, dtype=np.uint64))
     zero = identity - identity

@@ -87,8 +87,8 @@ def _power(n):
     return Fraction(2) ** n
 
 
-# As in kernels/ut_transform_16bit.py: what each bit of a register's and of a lane's number adds
-# to (block, column) of a row; tests/test_figures_ch15.py compares the two.
+# As in kernels/forward/transform_mma.py: what each bit of a register's and of a lane's number
+# adds to (block, column) of a row; tests/test_figures_ch15.py compares the two.
 REGISTER_BASES = ((0, 1),)
 LANE_BASES = ((0, 2), (0, 4), (0, 8), (1, 0), (2, 0))
 

@@ -65,8 +65,9 @@ RUNS = [  # tool, kernels, selection: the slowest first
     ("initcheck", "limits", "copied"),
     *(("racecheck", "unordered", name) for name in unordered.EDITS),
 ]
-# the states of a short last chunk, which the copy engine has written and threads read
-COPIED = r"found in chunk_gradients_kernel \(chunk_scan\.py:\d+\)"
+# the states of a short last chunk, which the copy engine has written and threads read; when the
+# record was made, by a function in chunk_scan.py
+COPIED = r"found in chunk_gradients_kernel \((tokens|chunk_scan)\.py:\d+\)"
 
 
 def read(output):

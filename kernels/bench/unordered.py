@@ -12,19 +12,21 @@ FREE = "    mbarrier.arrive(free.index(s), count=1)\n"
 SUMS_FREE = "                    wait_free(signal, SUMS_FREE, head)\n"
 EDITS = {  # name: pass, file, what stands there, what stands there then
     # scores are multiplied before their tiles are there
-    "no_wait_for_tiles": ("forward", "chunk_scan_hopper.py", FULL + "        if left < C:",
+    "no_wait_for_tiles": ("forward", "forward/hopper/scan.py", FULL + "        if left < C:",
                           "        if left < C:"),
     # a chunk's place is given back before it is read, not only after
-    "free_too_early": ("backward", "hopper.py", "    read, _ = read_state(S, s, k_tiles",
+    "free_too_early": ("backward", "forward/hopper/chain.py",
+                       "    read, _ = read_state(S, s, k_tiles",
                        FREE + "    read, _ = read_state(S, s, k_tiles"),
     # sums of rows are read before they are written, or written before they are read
-    "no_wait_for_sums": ("backward", "gradient_pairs.py",
+    "no_wait_for_sums": ("backward", "backward/hopper/chunk_gradients/pairs.py",
                          "                    wait(signal, SUMS, head)\n", ""),
-    "no_wait_for_room": ("backward", "gradient_groups.py",
+    "no_wait_for_room": ("backward", "backward/hopper/chunk_gradients/groups.py",
                          SUMS_FREE + "                    vectors.index(A_OF_QUERY)",
                          "                    vectors.index(A_OF_QUERY)"),
     # the chain backwards takes a chunk that is still being loaded
-    "no_wait_for_chunk": ("backward", "state_gradients_hopper.py", FULL + "        if TURNS > 1:",
+    "no_wait_for_chunk": ("backward", "backward/hopper/state_gradients.py",
+                          FULL + "        if TURNS > 1:",
                           "        if TURNS > 1:"),
 }  # fmt: skip
 SELECTION = "configuration and 64-64-64 and dtype0"  # of the tests that each is run in

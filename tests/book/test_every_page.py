@@ -1,4 +1,4 @@
-"""Every page of the built book: a visit on a desk, one on a phone, one to its files.
+"""The pages of the built book (`visited`): a visit on a desk, one on a phone, one to its files.
 
 The tests of a page share its three visits, for the visits are what takes the time: each test says
 what it needs of the page (mode, folds, width), and none relies on the tests before it. Of several
@@ -6,7 +6,7 @@ processes, each takes a page at a time (processes.py).
 """
 
 import pytest
-from built_book import PHONE, SITE, Visit, in_browser, pages, pages_with
+from built_book import PHONE, SITE, Visit, in_browser, pages_with, visited
 from hands import (
     changes,
     controls,
@@ -48,8 +48,8 @@ def on_each(paths):
     return pytest.mark.parametrize("path", paths, indirect=True)
 
 
-every_page = on_each(pages())
-read_pages = on_each([p for p in pages() if p.startswith(("book/", "chapters/"))])
+every_page = on_each(visited())
+read_pages = on_each([p for p in visited() if p.startswith(("book/", "chapters/"))])
 pages_with_badges = on_each(pages_with("gdn-badge"))
 pages_with_figures = on_each(pages_with('class="gdn-figure"'))
 

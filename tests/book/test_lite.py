@@ -114,7 +114,7 @@ class TestInTheBrowser:
             notebook.says(proof, "eq-gdn-step holds: residual 0")
             seconds = time.monotonic() - began
             record_property("seconds_to_the_first_proof", seconds)
-            notebook.says(proof, "rejects  read before the decay")
+            notebook.says(proof, "rejects  read, then decay")
 
             notebook.says(notebook.run("import five_steps"), "[0, 0]")
             notebook.says(notebook.run("five_steps(strength=1)"), "(1 - beta)")
@@ -189,7 +189,7 @@ class TestWhatIsServed:
         with ZipFile(wheel) as files:
             for path in (root / "gdn_ref").rglob("*.py"):
                 name = path.relative_to(root).as_posix()
-                if "/bench/" not in name:
+                if "/bench/" not in name and "/formal/" not in name:  # neither is installed
                     assert files.read(name) == path.read_bytes(), name
 
     def test_notebooks_ask_for_the_browser_s_kernel(self):

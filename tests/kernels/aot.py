@@ -1,43 +1,67 @@
 """Compile every kernel ahead of time, with no GPU, and report registers and spills as JSON.
 
-A process of its own: it must not see TRITON_INTERPRET. Run as `python tests/kernels/aot.py 80 90`.
+A process of its own: it must not see TRITON_INTERPRET. Run as `python tests/kernels/aot.py 90
+forward`, with a compute capability and one of `FAMILIES`. A kernel is compiled if it is another one
+than that of the record (`key_of`); `python tests/kernels/aot.py --record` brings that up to date.
 """
 
+import datetime
+import hashlib
 import json
+import multiprocessing
+import platform
 import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
 
 import torch
 import triton
+from triton._C.libtriton import ir, passes
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
+from triton.compiler.compiler import make_backend
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon._runtime import GluonASTSource
 
-from gdn_ref.kernels.activations import activate_kernel, activation_gradients_kernel
-from gdn_ref.kernels.activations import tile_rule as activation_tile_rule
-from gdn_ref.kernels.backward import gradient_tiles
-from gdn_ref.kernels.chunk_gradients import chunk_gradients_kernel
-from gdn_ref.kernels.chunk_gradients_hopper import chunk_gradients_hopper_kernel
-from gdn_ref.kernels.chunk_scan import chunk_scan_kernel
-from gdn_ref.kernels.chunk_scan_hopper import chunk_scan_hopper_kernel
-from gdn_ref.kernels.chunk_states import chunk_states_kernel
-from gdn_ref.kernels.chunk_states_hopper import chunk_states_hopper_kernel
-from gdn_ref.kernels.decode import tile_rule as recurrent_tile_rule
-from gdn_ref.kernels.forward import dot_precision, tile_rule
-from gdn_ref.kernels.hopper import BK, BV, C
-from gdn_ref.kernels.on_hopper import JOINED_ROWS, WIDTH, state_registers
-from gdn_ref.kernels.recurrent import recurrent_kernel
-from gdn_ref.kernels.segments import join_segments_kernel, segment_maps_kernel
-from gdn_ref.kernels.state_gradients import state_gradients_kernel
-from gdn_ref.kernels.state_gradients_hopper import state_gradients_hopper_kernel
-from gdn_ref.kernels.ut_transform import ut_transform_kernel
-from gdn_ref.kernels.ut_transform_16bit import ut_transform_16bit_kernel
+from gdn_ref.kernels.activations import activate_kernel, activation_gradients_kernel, row_tiles
+from gdn_ref.kernels.backward.chunk_gradients import chunk_gradients_kernel
+from gdn_ref.kernels.backward.hopper.chunk_gradients.kernel import chunk_gradients_hopper_kernel
+from gdn_ref.kernels.backward.hopper.launches import state_registers
+from gdn_ref.kernels.backward.hopper.state_gradients import state_gradients_hopper_kernel
+from gdn_ref.kernels.backward.hopper.states import chunk_states_hopper_kernel
+from gdn_ref.kernels.backward.state_gradients import state_gradients_kernel
+from gdn_ref.kernels.backward.states import chunk_states_kernel
+from gdn_ref.kernels.common.numbers import C
+from gdn_ref.kernels.conv.backward import (
+    OUTPUT_GRADIENT_WARPS,
+    input_gradient_kernel,
+    output_gradient_kernel,
+)
+from gdn_ref.kernels.conv.forward import (
+    CHANNELS,
+    STEP_CHANNELS,
+    TOKENS,
+    WARPS,
+    causal_conv_kernel,
+    causal_conv_step_kernel,
+)
+from gdn_ref.kernels.decode.kernel import recurrent_kernel
+from gdn_ref.kernels.decode.launches import warp_tiles
+from gdn_ref.kernels.first import Sizes, first_kernel
+from gdn_ref.kernels.forward.hopper.chain import BK, BV
+from gdn_ref.kernels.forward.hopper.launches import JOINED_ROWS, WIDTH
+from gdn_ref.kernels.forward.hopper.scan import chunk_scan_hopper_kernel
+from gdn_ref.kernels.forward.hopper.segments import join_segments_kernel, segment_maps_kernel
+from gdn_ref.kernels.forward.scan import chunk_scan_kernel
+from gdn_ref.kernels.forward.transform import ut_transform_kernel
+from gdn_ref.kernels.forward.transform_mma import ut_transform_16bit_kernel
+from gdn_ref.kernels.host.tiles import dot_precision, gradient_tiles, tile_rule
 
+RECORD = Path(__file__).parents[2] / "book" / "_data" / "bench" / "compiled.json"
 NAME = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
 CASES = [  # K, V, dtype: every tile that the rule gives, and a head dimension that fills none
     *((D, D, dtype) for D in (64, 128, 256) for dtype in (torch.bfloat16, torch.float32)),
@@ -46,12 +70,12 @@ CASES = [  # K, V, dtype: every tile that the rule gives, and a head dimension t
 STATE = {"S_v": 1, "S_k": 64, "HAS_S": True, "PACKED": True, "SCALED": True}
 
 
-def configurations():
+def forward_configurations(capability):
     """`(name, kernel, signature, constants, options)` of every shipped tile, for any GPU."""
     for K, V, dtype in CASES:
         exact = dtype == torch.float32
         vectors, solved = f"*{NAME[dtype]}", "*fp32" if exact else "*fp16"
-        tiles = tile_rule(K, dtype, 64)
+        tiles = tile_rule(K, dtype, 64, tensor_memory=capability == 100)
         sizes = {"K": K, "C": tiles["C"], "BK": tiles["BK"]}
         transform = {
             "k_ptr": vectors, "g_ptr": "*fp32", "beta_ptr": "*fp32",
@@ -83,11 +107,11 @@ def configurations():
             yield name, chunk_scan_kernel, scan, constants, options
 
 
-def backward_configurations():
+def backward_configurations(capability):
     """The same for the backward pass."""
     for K, V, dtype in CASES:
         exact = dtype == torch.float32
-        tiles = gradient_tiles(K, dtype, 64)
+        tiles = gradient_tiles(K, dtype, 64, tensor_memory=capability == 100)
         pointers = dict.fromkeys(
             ["q_ptr", "k_ptr", "v_ptr", "do_ptr", "dV_ptr", "states_ptr", "dstates_ptr", "dq_ptr",
              "dk_ptr"],
@@ -115,7 +139,19 @@ def backward_configurations():
         yield f"backward gradients {case}", chunk_gradients_kernel, signature, constants, options
 
 
-def recurrent_configurations():
+def first_configurations(capability):
+    """The same for the kernel that one reads first."""
+    for K, V, dtype in CASES:
+        vectors = dict.fromkeys(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), f"*{NAME[dtype]}")
+        numbers = dict.fromkeys(("g_ptr", "beta_ptr", "S_ptr", "S_last_ptr"), "*fp32")
+        signature = {**vectors, **numbers, "scale": "fp32", "T": "i32"}
+        BK = 1 << (K - 1).bit_length()
+        sizes = Sizes(4, 8, K, V, LOG_C=5, C=32, BK=BK, BV=32)
+        name = f"first K={K} V={V} {str(dtype).removeprefix('torch.')}"
+        yield name, first_kernel, signature, {"n": sizes}, {}
+
+
+def recurrent_configurations(capability):
     """The same for the token-by-token kernel, everything inside: many states, and a few."""
     sizes = ((64, 64), (128, 128), (256, 256), (100, 60))
     cases = [(K, V, pool, 10_000) for K, V in sizes for pool in ("fp32", "bf16")]
@@ -137,7 +173,7 @@ def recurrent_configurations():
             "scale": "fp32",
             "T": "i32",
         }
-        BK, BV = recurrent_tile_rule(states, K, V)
+        BK, BV = warp_tiles(states, K, V)
         v_first = pool == "bf16"
         constants = {"H": 16, "HV": 32, "K": K, "V": V, "S_slot": 32 * K * V, "BK": BK, "BV": BV}
         constants |= {"S_v": K, "S_k": 1} if v_first else {"S_v": 1, "S_k": V}
@@ -146,7 +182,7 @@ def recurrent_configurations():
         yield name, recurrent_kernel, signature, constants, {"num_warps": 1}
 
 
-def activation_configurations():
+def activation_configurations(capability):
     """The same for norm, gate and write strength, and their gradients."""
     for K, group in ((64, 1), (100, 3), (128, 2), (256, 1)):
         vectors = [f"{d}{name}_ptr" for d in ("", "d") for name in ("q", "k", "unit_q", "unit_k")]
@@ -156,13 +192,13 @@ def activation_configurations():
         signature |= {"rows": "i32"}
         signature |= {f"{name}_stride": "i32" for name in ("q", "k", "g", "beta")}
         constants = {"H": 16, "HV": 16 * group, "K": K, "FACTOR": 2.0}
-        constants |= activation_tile_rule(K, group)
+        constants |= row_tiles(K, group)
         for kernel in (activate_kernel, activation_gradients_kernel):
             name = f"activations {kernel.__name__} K={K}"
             yield name, kernel, signature, constants, {"num_warps": 4}
 
 
-def hopper_configurations():
+def hopper_configurations(capability):
     """The same for the kernels that only Hopper runs."""
     sizes = dict.fromkeys(["N", "T", "total", "length", "H", "HV"], "i32")
     for K in (64, 128, 256):
@@ -205,7 +241,7 @@ def hopper_configurations():
             yield f"joining K={K}", join_segments_kernel, signature, constants, {"num_warps": 8}
 
 
-def hopper_backward_configurations():
+def hopper_backward_configurations(capability):
     """The same for the backward pass on Hopper."""
     c, bv = C.value, BV.value
     for K in (64, 128, 256):
@@ -257,13 +293,44 @@ def hopper_backward_configurations():
                 )
 
 
-def whole_chunk_configurations():
+def whole_chunk_configurations(capability):
     """What the backward pass on Hopper runs of the portable kernels, in chunks of 64."""
-    for name, kernel, signature, constants, options in backward_configurations():
+    for name, kernel, signature, constants, options in backward_configurations(capability):
         tiles = {**constants, "C": C.value}
         if "bfloat16" in name and constants["K"] <= 128 and kernel is not state_gradients_kernel:
             tiles |= {"SHORT": True} if kernel is chunk_gradients_kernel else {}
             yield f"{name}, as on Hopper", kernel, signature, tiles, options
+
+
+def convolution_configurations(capability):
+    """The same for the convolution, of three widths, with all options and without."""
+    for dtype, W in product(NAME, (2, 3, 4)):
+        x = f"*{NAME[dtype]}"
+        tensors = {
+            "x_ptr": x, "weight_ptr": x, "bias_ptr": x, "S_first_ptr": x, "y_ptr": x,
+            "S_last_ptr": x, "pool_ptr": "*fp32", "slot_idx_ptr": "*i64",
+            "dy_ptr": x, "dz_ptr": x, "dx_ptr": x, "dS_last_ptr": x, "dS_first_ptr": x,
+            "shares_ptr": "*fp32", "cu_seqlens_ptr": "*i64", "N": "i32", "T": "i32",
+        }  # fmt: skip
+        constants = {"D": 8192, "W": W, "HAS_BIAS": True, "SILU": True, "PACKED": True}
+        prefill = {**constants, "C": TOKENS, "BD": CHANNELS, "HAS_S": True}
+        step = {**constants, "BW": 4 if W > 3 else W - 1, "BD": STEP_CHANNELS}
+        step["HAS_SLOTS"] = True
+        less = {"bias_ptr": None, "S_first_ptr": None, "cu_seqlens_ptr": None}
+        less |= {"HAS_BIAS": False, "HAS_S": False, "PACKED": False, "SILU": False}
+        for kernel, flags, what in (
+            (causal_conv_kernel, prefill, "all"),
+            (causal_conv_kernel, {**prefill, **less}, "bare"),
+            (causal_conv_step_kernel, step, "all"),
+            (output_gradient_kernel, prefill, "all"),
+            (output_gradient_kernel, {**prefill, **less}, "bare"),
+            (input_gradient_kernel, prefill, "all"),
+        ):
+            name = f"convolution {kernel.__name__} {what} W={W} {str(dtype)[6:]}"
+            wide = kernel is output_gradient_kernel
+            flags = {n: flag for n, flag in flags.items() if n in kernel.arg_names}
+            options = {"num_warps": OUTPUT_GRADIENT_WARPS if wide else WARPS}
+            yield name, kernel, tensors, flags, options
 
 
 def descriptor(shape, dtype):
@@ -275,28 +342,49 @@ def printed(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
+def source_of(kernel, signature, constants):
+    """What Triton compiles, as its launcher would ask for it: PyTorch's memory is aligned."""
+    source = GluonASTSource if kernel.is_gluon() else ASTSource
+    signature = {name: signature[name] for name in kernel.arg_names if name in signature}
+    pointers = [name for name, kind in signature.items() if kind.startswith("*")]
+    return source(
+        kernel,
+        {**signature, **dict.fromkeys(constants, "constexpr")},
+        {(kernel.arg_names.index(name),): value for name, value in constants.items()},
+        {(kernel.arg_names.index(name),): [["tt.divisibility", 16]] for name in pointers},
+    )
+
+
+def key_of(capability, kernel, signature, constants, options):
+    """A hash of what is compiled: the kernel in Triton's first language, inlined, without names.
+
+    It stays when a file moves, a comment changes or arguments are grouped, and takes a tenth of a
+    second where compiling takes many.
+    """
+    source = source_of(kernel, signature, constants)
+    backend = make_backend(GPUTarget("cuda", capability, 32))
+    parsed = backend.parse_options({**options, **source.parse_options()})
+    context = ir.context()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    functions, modules = backend.get_codegen_implementation(parsed), backend.get_module_map()
+    module = source.make_ir(backend.target, parsed, functions, modules, context)
+    manager = ir.pass_manager(context)
+    for add in (passes.common.add_inliner, passes.common.add_canonicalizer, passes.common.add_cse):
+        add(manager)
+    passes.common.add_symbol_dce(manager)
+    manager.run(module, "key")
+    plain = re.sub(r'@("[^"]*"|[\w.$]+)', "@function", module.str_nodebug())
+    return hashlib.sha256(f"{triton.__version__} {options} {plain}".encode()).hexdigest()[:16]
+
+
 def compile_for(capability, kernel, signature, constants, options):
     """Registers, spilled bytes and shared memory of one kernel on one architecture.
 
     Of those for Hopper as well how many products their machine code starts and waits for.
     """
-    source = GluonASTSource if kernel.is_gluon() else ASTSource
-    signature = {name: signature[name] for name in kernel.arg_names if name in signature}
-    compiled = triton.compile(
-        source(
-            kernel,
-            {**signature, **dict.fromkeys(constants, "constexpr")},
-            {(kernel.arg_names.index(name),): value for name, value in constants.items()},
-            # what the launcher finds out at run time: PyTorch's memory is 16-byte aligned
-            {
-                (kernel.arg_names.index(name),): [["tt.divisibility", 16]]
-                for name, kind in signature.items()
-                if kind.startswith("*")
-            },
-        ),
-        target=GPUTarget("cuda", capability, 32),
-        options=options,
-    )
+    source, target = source_of(kernel, signature, constants), GPUTarget("cuda", capability, 32)
+    compiled = triton.compile(source, target=target, options=options)
     tools, code = Path(triton.__file__).parent / "backends/nvidia/bin", ""
     with tempfile.NamedTemporaryFile(suffix=".cubin") as cubin:
         cubin.write(compiled.asm["cubin"])
@@ -314,17 +402,39 @@ def compile_for(capability, kernel, signature, constants, options):
     }
 
 
+CAPABILITIES = (80, 86, 90, 100, 120)
+FAMILIES = {  # of kernels, each some seconds to compile
+    "forward": (forward_configurations,),
+    "backward": (backward_configurations,),
+    "others": (first_configurations, recurrent_configurations, activation_configurations),
+    "convolution": (convolution_configurations,),
+    "hopper": (hopper_configurations,),
+    "hopper-backward": (hopper_backward_configurations, whole_chunk_configurations),
+}
+RUNS = [(capability, family) for capability in CAPABILITIES for family in FAMILIES
+        if capability == 90 or "hopper" not in family]  # fmt: skip
+
+
+def report(capability, family, known):
+    """Name -> what each kernel of a family uses; what is `known` of one that has not changed."""
+    found = {}
+    for configurations in FAMILIES[family]:
+        for name, *case in configurations(capability):
+            key, name = key_of(capability, *case), f"sm_{capability} {name}"
+            found[name] = known.get(name, {})
+            if found[name].get("key") != key:
+                found[name] = {"key": key, **compile_for(capability, *case)}
+    return found
+
+
 if __name__ == "__main__":
-    report = {}
-    for capability in map(int, sys.argv[1:]):
-        cases = [*configurations(), *backward_configurations(), *recurrent_configurations()]
-        cases += activation_configurations()
-        if capability == 90:
-            cases += [
-                *hopper_configurations(),
-                *hopper_backward_configurations(),
-                *whole_chunk_configurations(),
-            ]
-        for name, *rest in cases:
-            report[f"sm_{capability} {name}"] = compile_for(capability, *rest)
-    json.dump(report, sys.stdout, indent=1)
+    known = json.loads(RECORD.read_text())["kernels"] if RECORD.exists() else {}
+    if sys.argv[1:] == ["--record"]:
+        with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as processes:
+            runs = [processes.submit(report, *run, known) for run in RUNS]
+            kernels = {name: used for run in runs for name, used in run.result().items()}
+        made = {"triton": triton.__version__, "python": platform.python_version()}
+        made |= {"date": str(datetime.date.today()), "kernels": kernels}
+        RECORD.write_text(json.dumps(made, indent=1) + "\n")
+    else:
+        json.dump(report(int(sys.argv[1]), sys.argv[2], known), sys.stdout, indent=1)

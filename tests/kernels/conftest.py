@@ -31,7 +31,7 @@ def in_pieces(monkeypatch):
     Returns a list to which each piece that is run adds its number of sequences.
     """
 
-    from gdn_ref.kernels import backward as kernels
+    from gdn_ref.kernels.backward import launches as kernels
 
     def start(room):
         found, prepare = [], kernels.prepare_piece
@@ -43,7 +43,7 @@ def in_pieces(monkeypatch):
         monkeypatch.setattr("gdn_ref.prepared._remembered", {})  # what calls did before, in whole
         monkeypatch.setattr(kernels, "prepare_piece", watched)
         monkeypatch.setattr(kernels, "programs_at_once", lambda device, hopper: room)
-        monkeypatch.setattr("gdn_ref.kernels.pieces.LEAST_BYTES", 1)
+        monkeypatch.setattr("gdn_ref.kernels.backward.pieces.LEAST_BYTES", 1)
         return found
 
     return start

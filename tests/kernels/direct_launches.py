@@ -17,17 +17,15 @@ from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 import gdn_ref
 from gdn_ref import decoding, ops
-from gdn_ref.kernels import (
-    activations,
-    backward,
-    causal_conv,
-    causal_conv_backward,
-    decode,
-    forward,
-    launch,
-    on_hopper,
-    shares,
-)
+from gdn_ref.kernels import activations
+from gdn_ref.kernels.backward import launches as backward
+from gdn_ref.kernels.backward.hopper import launches as backward_on_hopper
+from gdn_ref.kernels.conv import backward as conv_backward
+from gdn_ref.kernels.conv import forward as conv_forward
+from gdn_ref.kernels.decode import launches as decode
+from gdn_ref.kernels.forward import launches as forward
+from gdn_ref.kernels.forward.hopper import launches as forward_on_hopper
+from gdn_ref.kernels.host import gpu, launch, plan
 
 BEFORE_3_7 = not hasattr(nvidia, "annotate_arguments")
 # what tells those who watch a launch of it, in the order of the C function's arguments
@@ -116,16 +114,16 @@ def pretend():
     triton.runtime.driver.set_active(Gpu())
     nvidia.PyKernelArg = lambda nested_tuple, type: (nested_tuple, type)
     nvidia.compile_module_from_src, nvidia.library_dirs = lambda **options: Gpu().utils, list
-    for module in (activations, backward, decode, forward, on_hopper):
+    chunks = (forward, forward_on_hopper, backward, backward_on_hopper)
+    for module in (activations, decode, plan, *chunks):
         module.prepare_launch = compare_ways(launch.prepare_launch)
-    for module in (causal_conv, causal_conv_backward):
+    for module in (conv_forward, conv_backward):
         module.launch = compare_ways_of_launch(launch.launch)
     ops.validation.check_triton = decoding.validation.check_triton = lambda *arguments: None
-    on_hopper.multiprocessors = shares.multiprocessors = lambda device: 132
-    on_hopper.room_for_both = lambda plan: False  # there is no other stream
+    gpu.multiprocessors = lambda device: 132
+    gpu.has_hopper_engines = gpu.has_warp_products = lambda device: True
+    backward_on_hopper.room_for_both = lambda plan: False  # there is no other stream
     backward.programs_at_once = lambda device, hopper: 132
-    forward.has_16bit_transform = lambda plan: not plan.exact and plan.K <= 128
-    backward.made_for_hopper = forward.made_for_hopper = lambda k, v, *rest: v.element_size() == 2
 
 
 def calls(dtype, B, T, H, state=True, lengths=None, D=64, **options):

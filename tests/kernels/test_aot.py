@@ -1,4 +1,8 @@
-"""Every kernel compiles for Ampere, Hopper and Blackwell, and fits: no GPU needed."""
+"""Every kernel compiles for Ampere, Hopper and Blackwell, and fits: no GPU needed.
+
+What a kernel uses is in a record, with a hash of what was compiled: one that is not the same any
+more is compiled here. `aot.py` says how to bring the record up to date.
+"""
 
 import json
 import os
@@ -11,64 +15,61 @@ import pytest
 pytest.importorskip("triton")
 pytestmark = pytest.mark.interpreter
 
-SHARED_BYTES = {80: 166912, 90: 232448, 100: 232448}  # the most one block may have
-TENSOR_MEMORY_COLUMNS = 512
+CAPABILITIES = (80, 86, 90, 100, 120)
+KERNELS = {"forward": 24, "backward": 21, "others": 25, "convolution": 54}
+KERNELS |= {"hopper": 42, "hopper-backward": 22}
+RUNS = [(capability, family) for capability in CAPABILITIES for family in KERNELS
+        if capability == 90 or "hopper" not in family]  # fmt: skip
+# the most one program may have
+SHARED_BYTES = {80: 166912, 86: 101376, 90: 232448, 100: 232448, 120: 101376}
 # float32 operands take three tf32 products each, and spill; the 16-bit kernels hardly do, and
 # of those made for Hopper the scan of 128 and 256 key dimensions alone, a few numbers, most of them
 # in its short last chunk; the gradients of one chunk are more than registers hold. Half of a state
 # of 256 key dimensions fills the registers of four warps, and eight would still be slower (H100).
 # Where programs share a sequence, the loop over the silent chunks spills some numbers more.
-SPILLED_BYTES = {80: 700, 90: 400, 100: 400}
-SPILLED_BYTES_OF_WIDE_SCAN = {80: 960, 90: 650, 100: 540}
-MORE_IN_SHARES = {80: 140, 90: 0, 100: 0}
+SPILLED_BYTES = {80: 700, 86: 700, 90: 400, 100: 400, 120: 740}
+SPILLED_BYTES_OF_WIDE_SCAN = {80: 960, 86: 960, 90: 650, 100: 540, 120: 960}
+MORE_IN_SHARES = {80: 140, 86: 140, 90: 0, 100: 0, 120: 140}
 SPILLED_BYTES_OF = {
     "hopper": 0,
     "recurrent": 64,
     "activations": 0,
     "backward": 1600,
+    "convolution": 16,
     "hopper-backward": 150,
 }
 
 
-@pytest.fixture(scope="module", params=SHARED_BYTES)
-def report(request):
+def compiled(*arguments):
     environment = {**os.environ}
     environment.pop("TRITON_INTERPRET", None)
-    script = Path(__file__).parent / "aot.py"
-    done = subprocess.run(
-        [sys.executable, script, str(request.param)],
-        env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    command = [sys.executable, Path(__file__).parent / "aot.py", *map(str, arguments)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    return request.param, json.loads(done.stdout)
+    return json.loads(done.stdout)
 
 
-def test_every_kernel_fits_its_architecture(report):
-    capability, kernels = report
-    assert len(kernels) == (127 if capability == 90 else 63)
+@pytest.mark.parametrize("capability, family", RUNS)
+def test_every_kernel_fits_its_architecture(capability, family):
+    kernels = compiled(capability, family)
+    assert len(kernels) == KERNELS[family]
     for name, used in kernels.items():
-        assert used["shared_bytes"] <= SHARED_BYTES[capability], name
-        assert used["tensor_memory_columns"] <= TENSOR_MEMORY_COLUMNS, name
+        if "first K=256" not in name:  # which is there to be read
+            assert used["shared_bytes"] <= SHARED_BYTES[capability], name
         assert used["registers"] > 16, f"{name}: compiled to nothing"
-
-
-def test_products_on_hopper_do_not_wait_for_each_other(report):
-    """With too few registers ptxas waits for each product before it starts the next (C7512)."""
-    capability, kernels = report
-    found = {name: used for name, used in kernels.items() if used["products"]}
-    assert bool(found) == (capability == 90)
-    for name, used in found.items():
+        # with too few registers ptxas waits for each product before it starts the next (C7512)
         assert used["waits"] <= used["products"] / 2, name
-
-
-def test_the_16_bit_kernels_hardly_spill(report):
-    capability, kernels = report
-    for name, used in kernels.items():
-        if "float32" not in name:
+        if family == "convolution":
+            assert used["registers"] <= 160 and used["shared_bytes"] <= 16384, name
+        # where products have a memory of their own, those that carry a state leave it alone
+        walks = family == "backward" or "float32" in name
+        assert not (capability == 100 and walks and used["tensor_memory_columns"]), name
+        if family == "convolution" or not ("float32" in name or "first" in name):
             most = SPILLED_BYTES_OF.get(name.split()[1], SPILLED_BYTES[capability])
             if "hopper scan K=128" in name or "hopper scan K=256" in name:
                 most = 110 if "K=256" in name and "shares" in name else 64
             elif "scan K=256" in name:
                 most = SPILLED_BYTES_OF_WIDE_SCAN[capability]
                 most += MORE_IN_SHARES[capability] * ("shares" in name)
-            assert used["spilled_bytes"] <= most, name
+            more = 32 if capability == 120 and family == "others" else 0
+            assert used["spilled_bytes"] <= most + more, name

@@ -18,11 +18,14 @@ from torch.utils.checkpoint import checkpoint
 from gdn_ref import backward, chunk_gated_delta_rule, fused_recurrent_gated_delta_rule, wy
 from gdn_ref.chunking import decay
 from gdn_ref.gated_delta_rule import chunk as chunk_forward
-from gdn_ref.kernels import backward as kernels
-from gdn_ref.kernels import launch as launches
-from gdn_ref.kernels.chunk_gradients import chunk_gradients_kernel
-from gdn_ref.kernels.chunk_states import chunk_states_kernel
-from gdn_ref.kernels.state_gradients import LEAST, state_gradients_kernel
+from gdn_ref.kernels.backward import launches as kernels
+from gdn_ref.kernels.backward.chunk_gradients import chunk_gradients_kernel
+from gdn_ref.kernels.backward.hopper import launches as on_hopper
+from gdn_ref.kernels.backward.state_gradients import state_gradients_kernel
+from gdn_ref.kernels.backward.states import chunk_states_kernel
+from gdn_ref.kernels.common.numbers import LEAST
+from gdn_ref.kernels.host import gpu
+from gdn_ref.kernels.host import launch as host_launch
 from gdn_ref.proofs.data import hard_inputs
 
 triton = pytest.importorskip("triton")
@@ -163,8 +166,8 @@ def test_gradients_are_asked_for_twice_and_added():
 
 def test_tokens_are_counted_for_heads_of_256_alone(monkeypatch):
     """Compiled code for any number of them would be made again for each remainder."""
-    monkeypatch.setattr(kernels, "made_for_hopper", lambda *call: True)
-    v = SimpleNamespace(dtype=torch.float16)
+    monkeypatch.setattr(gpu, "has_hopper_engines", lambda device: True)
+    v = torch.empty(1, 64, 2, 64, dtype=torch.float16)
     for K in (64, 128):
         assert kernels.same_chunks(SimpleNamespace(shape=(1, None, 2, K)), v, None, 64)
     for T, same in ((64, True), (65, False)):
@@ -533,7 +536,7 @@ def test_what_is_compiled_for_one_piece_fits_all_that_share_its_key(in_pieces, m
         key = (kernel, known, *constants.values(), *options.values())
         assert keys.setdefault(key, aligned) == aligned, kernel.fn.__name__
 
-    monkeypatch.setattr(launches, "launch", watched)
+    monkeypatch.setattr(host_launch, "launch", watched)
     q, k, v, do = torch.zeros(4, 3, 2, 1, 4)
     g, beta = torch.zeros(2, 3, 2, 1, dtype=torch.float64)
     kernels.chunk_backward(q, k, v, g, beta, 1.0, None, None, 16, do, None)
@@ -587,7 +590,7 @@ def launched(monkeypatch):
         dtypes = [x.dtype for x in arguments if isinstance(x, torch.Tensor)]
         found.append((kernel.fn.__name__, grid, constants, known, options, dtypes))
 
-    monkeypatch.setattr(launches, "launch", launch)
+    monkeypatch.setattr(host_launch, "launch", launch)
     return found
 
 
@@ -595,10 +598,8 @@ def launched(monkeypatch):
 def path(request, monkeypatch):
     """Both paths; on the second, tensors are taken to be on a Hopper GPU."""
     if request.param == "hopper":
-        from gdn_ref.kernels import on_hopper
-
-        monkeypatch.setattr(kernels, "made_for_hopper", lambda *call: True)
-        monkeypatch.setattr(on_hopper, "multiprocessors", lambda device: 132)
+        monkeypatch.setattr(gpu, "has_hopper_engines", lambda device: True)
+        monkeypatch.setattr(gpu, "multiprocessors", lambda device: 132)
         monkeypatch.setattr(on_hopper, "room_for_both", lambda plan: False)
     return request.param
 
@@ -629,10 +630,10 @@ def test_launches_do_not_depend_on_the_look_of_the_call_before(path, in_pieces, 
         finally:
             torch.set_float32_matmul_precision("highest")
         assert found[0] == found[1], (second, look, precision)
-        on_hopper = [what for what in found[0] if "hopper" in what[0]]
+        for_hopper = [what for what in found[0] if "hopper" in what[0]]
         aligned = second == "same" and look != "outputs_shifted"
-        assert len(on_hopper) == (6 if aligned and not exact else 0)
-        assert len(found[0]) - len(on_hopper) == (4 if on_hopper else 8)
+        assert len(for_hopper) == (6 if aligned and not exact else 0)
+        assert len(found[0]) - len(for_hopper) == (4 if for_hopper else 8)
 
 
 class Stream:
@@ -647,8 +648,6 @@ class Stream:
 
 @pytest.mark.parametrize("room", [True, False])
 def test_states_go_beside_their_gradients_where_there_is_room(monkeypatch, room):
-    from gdn_ref.kernels import on_hopper
-
     log = []
     own, side = Stream("own", log), Stream("side", log)
     here = [own]
@@ -662,15 +661,15 @@ def test_states_go_beside_their_gradients_where_there_is_room(monkeypatch, room)
     def launch(kernel, *rest, **options):
         log.append(f"{kernel.fn.__name__} on {here[-1].name}")
 
-    monkeypatch.setattr(launches, "launch", launch)
-    monkeypatch.setattr(kernels, "made_for_hopper", lambda *call: True)
+    monkeypatch.setattr(host_launch, "launch", launch)
+    monkeypatch.setattr(gpu, "has_hopper_engines", lambda device: True)
     monkeypatch.setattr(kernels, "side_stream", lambda device: side)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda: here[-1])
     monkeypatch.setattr(torch.cuda, "stream", on)
     (*tokens, _, _), do, _ = contiguous_call(T=64, K=64, V=64)
     tokens = [x.half() for x in tokens[:3]] + tokens[3:]
     chains = 2 * tokens[2].shape[0] * tokens[2].shape[2]
-    monkeypatch.setattr(on_hopper, "multiprocessors", lambda device: chains - (not room))
+    monkeypatch.setattr(gpu, "multiprocessors", lambda device: chains - (not room))
     kernels.prepare_backward(1.0, 64)(*tokens, None, None, do.half(), None)
     other = "side" if room else "own"
     expected = [
@@ -702,8 +701,7 @@ def test_the_length_of_a_piece(N, programs, size, room, length):
 
 
 def test_the_room_for_programs(monkeypatch):
-    properties = SimpleNamespace(multi_processor_count=132)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    monkeypatch.setattr(gpu, "multiprocessors", lambda device: 132)
     assert kernels.programs_at_once(torch.device("cuda", 0), hopper=True) == 132
     assert kernels.programs_at_once(torch.device("cuda", 0), hopper=False) == 264
     assert kernels.programs_at_once(torch.device("cpu"), hopper=False) is None

@@ -156,6 +156,22 @@ def test_gradients_are_the_references(device, dtype, tolerance, lengths, W, acti
 
 
 @SOMEWHERE
+def test_a_slot_below_zero_is_left_out(monkeypatch, device, dtype, tolerance):
+    """As engines pad a batch whose graph is captured, where nobody reads the slots."""
+    monkeypatch.setattr("gdn_ref.layer_validation.check_slots", lambda *slots: None)
+    given, _ = inputs(device, dtype, T=2, D=5)
+    pool = given.pop("initial_state")
+    whole = torch.cat([torch.full_like(pool[:1], 7.0), pool])
+    used = torch.tensor([-1, 1], device=device)
+    right = pool.clone()
+    expected = causal_conv1d_update(pool=right, **given, backend="triton")
+    y = causal_conv1d_update(pool=whole[1:], **given, slot_idx=used, backend="triton")
+    assert (whole[0] == 7.0).all() and torch.equal(whole[1], pool[0])
+    assert torch.equal(whole[2], right[1]) and torch.equal(y[1], expected[1])
+    assert not y[0].any()
+
+
+@SOMEWHERE
 @pytest.mark.parametrize("T", [0, 2, 20])
 def test_gradients_with_less(device, dtype, tolerance, T):
     given, exact = inputs(device, dtype, T=T, D=5)

@@ -126,15 +126,15 @@ def assert_same_bits(found, expected):
 @pytest.fixture
 def transforms(monkeypatch):
     """The UT transforms launched from now on."""
-    from gdn_ref.kernels import launch as launches
+    from gdn_ref.kernels.host import launch as host_launch
 
-    found, launch = [], launches.launch
+    found, launch = [], host_launch.launch
 
     def noted(kernel, *rest, **options):
         found.extend(["transform"] * kernel.fn.__name__.startswith("ut_transform"))
         return launch(kernel, *rest, **options)
 
-    monkeypatch.setattr(launches, "launch", noted)
+    monkeypatch.setattr(host_launch, "launch", noted)
     return found
 
 
@@ -333,7 +333,8 @@ def test_the_operators_keep_their_promises(gradient, chunk_size):
 
 
 def test_an_operator_is_prepared_once_for_calls_that_look_alike(monkeypatch):
-    from gdn_ref.kernels import backward, forward
+    from gdn_ref.kernels.backward import launches as backward
+    from gdn_ref.kernels.forward import launches as forward
 
     found = []
     for module, name in (

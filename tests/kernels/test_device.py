@@ -13,9 +13,11 @@ from tolerances import (
 
 from gdn_ref import chunk_gated_delta_rule, prepared, wy
 from gdn_ref.chunking import decay
-from gdn_ref.kernels import forward as kernels
-from gdn_ref.kernels import on_hopper
-from gdn_ref.kernels.ut_transform_16bit import ut_transform_16bit_kernel
+from gdn_ref.kernels.forward import launches as kernels
+from gdn_ref.kernels.forward.hopper import launches as on_hopper
+from gdn_ref.kernels.forward.padding import sizes_that_pay
+from gdn_ref.kernels.forward.transform_mma import ut_transform_16bit_kernel
+from gdn_ref.kernels.host import gpu
 from gdn_ref.proofs.data import hard_inputs
 
 pytestmark = pytest.mark.gpu
@@ -62,7 +64,9 @@ def test_every_configuration_we_ship(K, V, chunk_size, dtype, precision, toleran
 @pytest.mark.parametrize("dtype, tolerance", [
     (torch.bfloat16, KERNEL_BFLOAT16), (torch.float16, KERNEL_FLOAT16)
 ])  # fmt: skip
-@pytest.mark.parametrize("K, V", [(64, 64), (100, 100), (128, 128), (200, 96), (256, 256)])
+@pytest.mark.parametrize(
+    "K, V", [(64, 64), (100, 100), (128, 128), (200, 96), (256, 256), (128, 320), (256, 512)]
+)
 def test_many_chunks_and_heads(K, V, dtype, tolerance):
     """Tiles on their way while others are used: what a few chunks of few heads do not show."""
     inputs = arguments(T=1024, H=6, HV=6, K=K, V=V, dtype=dtype)
@@ -153,7 +157,7 @@ def test_the_16_bit_transform_is_the_solve(K, T, scaled, hopper):
 
 def test_long_sequences_of_odd_heads_are_padded():
     inputs = arguments(B=1, T=4000, H=1, HV=2, K=60, V=100)
-    sizes = kernels.sizes_that_pay(4000, 1, 2, 60, 100, inputs["v"], 64)
+    sizes = sizes_that_pay(4000, 1, 2, 60, 100, inputs["v"], 64)
     assert sizes == (64, 128)
     for v_first in (False, True):
         found, expected = both(inputs, state_v_first=v_first)
@@ -166,7 +170,7 @@ def test_long_sequences_of_odd_heads_are_padded():
 def test_hopper_and_the_portable_scan_agree(monkeypatch):
     inputs = arguments(K=64, V=128)
     found = chunk_gated_delta_rule(**inputs, output_final_state=True)
-    monkeypatch.setattr(kernels, "made_for_hopper", lambda *shape: False)
+    monkeypatch.setattr(gpu, "has_hopper_engines", lambda device: False)
     monkeypatch.setattr(prepared, "_remembered", {})
     portable = chunk_gated_delta_rule(**inputs, output_final_state=True)
     for x, other in zip(found, portable, strict=True):

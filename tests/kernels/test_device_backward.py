@@ -13,8 +13,10 @@ from tolerances import (
     assert_close,
 )
 
-from gdn_ref import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule
-from gdn_ref.kernels import backward as kernels
+from gdn_ref import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule, prepared
+from gdn_ref.kernels.backward import launches as kernels
+from gdn_ref.kernels.host import gpu
+from gdn_ref.kernels.host.routes import made_for_hopper
 from gdn_ref.proofs.data import hard_inputs
 
 pytestmark = pytest.mark.gpu
@@ -118,7 +120,8 @@ def equal(found, expected):
 def path(request, monkeypatch):
     """Both kernels for 16-bit heads of 64 or 128, where the device has both."""
     if request.param == "portable":
-        monkeypatch.setattr(kernels, "made_for_hopper", lambda *shape: False)
+        monkeypatch.setattr(gpu, "has_hopper_engines", lambda device: False)
+        monkeypatch.setattr(prepared, "_remembered", {})
     elif torch.cuda.get_device_capability() != (9, 0):
         pytest.skip("the kernels for Hopper need compute capability 9.0")
     return request.param
@@ -157,7 +160,7 @@ def test_every_configuration_we_ship(K, V, chunk_size, dtype, precision):
 @pytest.mark.parametrize("K, V", [(64, 64), (64, 128), (128, 128), (128, 192)])
 def test_whole_and_short_chunks(path, K, V, T, dtype):
     inputs = arguments(T=T, K=K, V=V, dtype=dtype)
-    assert kernels.made_for_hopper(inputs["k"], inputs["v"], 64) == (path == "hopper")
+    assert made_for_hopper(inputs["k"], inputs["v"], 64) == (path == "hopper")
     given = gradients_given(inputs)
     compare(gradients(inputs, given), exact_gradients(inputs, given), dtype)
 
@@ -173,7 +176,9 @@ def test_what_nobody_has_written_is_not_read(K, V, ends, unwritten_memory_is_nan
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("K, V", [(64, 64), (100, 100), (128, 128), (200, 96), (256, 256)])
+@pytest.mark.parametrize(
+    "K, V", [(64, 64), (100, 100), (128, 128), (200, 96), (256, 256), (128, 320), (256, 512)]
+)
 def test_many_chunks_and_heads(path, K, V, dtype):
     """Tiles on their way while others are used: what a few chunks of few heads do not show."""
     if path == "hopper" and K not in (64, 128, 256):

@@ -38,8 +38,8 @@ from gdn_ref import (  # noqa: E402
     decode,
     fused_recurrent_gated_delta_rule,
 )
-from gdn_ref.kernels import forward  # noqa: E402
-from gdn_ref.kernels import on_hopper as launches  # noqa: E402
+from gdn_ref.kernels.forward import launches as forward  # noqa: E402
+from gdn_ref.kernels.forward.hopper import launches as forward_on_hopper  # noqa: E402
 
 pytestmark = [
     pytest.mark.usefixtures("unwritten_memory_is_nan"),
@@ -134,7 +134,7 @@ def test_a_short_chunk_of_256_dimensions(device, dtype):
 @pytest.mark.parametrize("name", ["64", "256 with a short chunk", "packed for Hopper"])
 def test_shares_on_hopper(name, device, dtype, monkeypatch):
     with as_on_hopper(device):
-        monkeypatch.setattr(launches, "cut", lambda *sizes: (3, None))
+        monkeypatch.setattr(forward_on_hopper, "cut", lambda *sizes: (3, None))
         monkeypatch.setattr("gdn_ref.prepared._remembered", {})
         check(name, device, dtype, gradient=False)
 
@@ -143,7 +143,7 @@ def test_shares_on_hopper(name, device, dtype, monkeypatch):
 @pytest.mark.parametrize("name", ["segments", "segments of 128"])
 def test_segments(name, device, dtype, monkeypatch):
     with as_on_hopper(device):
-        monkeypatch.setattr(launches, "cut", lambda *sizes: (1, 64))
+        monkeypatch.setattr(forward_on_hopper, "cut", lambda *sizes: (1, 64))
         monkeypatch.setattr("gdn_ref.prepared._remembered", {})
         check(name, device, dtype, gradient=device == "cuda")
 

@@ -80,7 +80,7 @@ def test_shares_of_a_sequence_are_the_sequence(monkeypatch, lengths, shares):
     options = {"cu_seqlens": cu_seqlens, "chunk_size": 16, "output_final_state": True}
     whole = chunk_gated_delta_rule(**inputs, **options, backend="triton")
     monkeypatch.setattr("gdn_ref.prepared._remembered", {})
-    monkeypatch.setattr("gdn_ref.kernels.forward.shares", lambda *sizes: shares)
+    monkeypatch.setattr("gdn_ref.kernels.forward.launches.shares", lambda *sizes: shares)
     found = chunk_gated_delta_rule(**inputs, **options, backend="triton")
     for x, one in zip(found, whole, strict=True):
         assert torch.equal(x, one)
@@ -88,9 +88,10 @@ def test_shares_of_a_sequence_are_the_sequence(monkeypatch, lengths, shares):
 
 def test_few_heads_share_their_sequences(monkeypatch):
     """As many programs as the device has room for, four at most, and no more than chunks."""
-    from gdn_ref.kernels import shares
+    from gdn_ref.kernels.forward import shares
+    from gdn_ref.kernels.host import gpu
 
-    monkeypatch.setattr(shares, "multiprocessors", lambda device: 132)
+    monkeypatch.setattr(gpu, "multiprocessors", lambda device: 132)
     programs = {1: 4, 33: 4, 34: 3, 44: 3, 45: 2, 66: 2, 67: 1, 132: 1, 1000: 1}
     assert {n: shares.shares(100, n, None) for n in programs} == programs
     assert [shares.shares(chunks, 1, None) for chunks in range(6)] == [1, 1, 2, 3, 4, 4]
@@ -109,11 +110,11 @@ def test_few_heads_share_their_sequences(monkeypatch):
     ],
 )
 def test_the_rule_for_few_heads_on_hopper(monkeypatch, tokens, programs, K, expected):
-    from gdn_ref.kernels import on_hopper, shares
+    from gdn_ref.kernels.forward.hopper.launches import cut
+    from gdn_ref.kernels.host import gpu
 
-    for module in (on_hopper, shares):
-        monkeypatch.setattr(module, "multiprocessors", lambda device: 132)
-    assert on_hopper.cut(tokens, programs, K, None) == expected
+    monkeypatch.setattr(gpu, "multiprocessors", lambda device: 132)
+    assert cut(tokens, programs, K, None) == expected
 
 
 @pytest.mark.parametrize("gradient", [False, True])
@@ -155,7 +156,7 @@ def test_the_precision_is_looked_up_again_when_it_changes(monkeypatch):
     def launch(kernel, grid, tensors, constants, *rest, **options):
         found.append((kernel.fn.__name__, constants["PRECISION"]))
 
-    monkeypatch.setattr("gdn_ref.kernels.launch.launch", launch)
+    monkeypatch.setattr("gdn_ref.kernels.host.launch.launch", launch)
     try:
         for precision in ("highest", "high"):
             torch.set_float32_matmul_precision(precision)
@@ -281,7 +282,7 @@ def test_gradients_reach_every_input():
 @pytest.mark.parametrize("v_first", [False, True])
 def test_heads_in_zeros_are_prepared_once(monkeypatch, v_first):
     """Heads for which copies to wider ones pay, which the device alone decides."""
-    from gdn_ref.kernels import forward
+    from gdn_ref.kernels.forward import launches as forward
 
     asked = []
 

@@ -7,9 +7,9 @@ computes bfloat16 wrongly.
 
 import importlib
 import math
-import pkgutil
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -22,10 +22,12 @@ import gluon_on_cpu  # noqa: E402
 from gluon_on_cpu import on_hopper  # noqa: E402
 from triton.experimental.gluon._runtime import GluonJITFunction  # noqa: E402
 
-from gdn_ref import chunk_gated_delta_rule, kernels  # noqa: E402
-from gdn_ref.kernels import forward  # noqa: E402
-from gdn_ref.kernels import on_hopper as launches  # noqa: E402
+from gdn_ref import chunk_gated_delta_rule  # noqa: E402
+from gdn_ref.kernels.forward import launches as forward  # noqa: E402
+from gdn_ref.kernels.forward.hopper import launches as forward_on_hopper  # noqa: E402
 from gdn_ref.proofs.data import hard_inputs  # noqa: E402
+
+KERNELS = Path(__file__).parents[2] / "kernels"
 
 
 def arguments(B=1, T=200, H=1, HV=2, K=64, V=64, N=None):
@@ -88,6 +90,33 @@ def test_whole_and_short_chunks(K, V, T, unwritten_memory_is_nan):
     compare(call(inputs, 1), exact(inputs))
 
 
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize("lengths", [None, [0], [0, 0, 0]])
+def test_no_tokens(lengths, given):
+    inputs, options = arguments(T=0, N=lengths and len(lengths)), {}
+    if lengths:
+        options["cu_seqlens"] = torch.tensor([0, *lengths]).cumsum(0)
+    if not given:
+        inputs["initial_state"] = None
+    compare(call(inputs, **options), exact(inputs, **options))
+    with on_hopper():
+        found = gradients(inputs, options, "triton")
+    assert all(x.shape == inputs[name].shape for name, x in found.items())
+
+
+def test_no_sequences():
+    inputs = {name: x[:0] for name, x in arguments(B=1).items()}
+    compare(call(inputs), exact(inputs))
+    compare_gradients(inputs)
+
+
+@pytest.mark.parametrize("K, V", [(64, 320), (256, 512)])
+def test_wide_values(K, V):
+    inputs = arguments(T=100, HV=1, K=K, V=V)
+    compare(call(inputs), exact(inputs))
+    compare_gradients(inputs)
+
+
 @pytest.mark.parametrize("H, HV", [(1, 1), (3, 3), (2, 8)])
 def test_grouped_value_heads(H, HV):
     inputs = arguments(B=2, T=130, H=H, HV=HV)
@@ -129,7 +158,7 @@ def test_programs_that_share_a_sequence_keep_its_bits(K, T):
 
 @pytest.mark.parametrize("K, ends", [(64, None), (128, None), (128, [0, 0, 700, 1030, 1100])])
 def test_segments_of_a_long_sequence(K, ends, monkeypatch):
-    monkeypatch.setattr(launches, "cut", lambda *sizes: (1, 256))
+    monkeypatch.setattr(forward_on_hopper, "cut", lambda *sizes: (1, 256))
     inputs = arguments(T=1100, HV=1, K=K, N=ends and 4)
     inputs["g"] *= 0.05  # or what comes over a segment of 256 tokens would be nothing
     options = {"cu_seqlens": torch.tensor(ends)} if ends else {}
@@ -164,6 +193,11 @@ def test_odd_heads_are_padded(monkeypatch):
     compare(call(inputs, 1), exact(inputs))
 
 
+def module_of(path):
+    parts = path.relative_to(KERNELS).with_suffix("").parts
+    return importlib.import_module(".".join(["gdn_ref.kernels", *parts]))
+
+
 def test_these_calls_run_every_kernel_in_gluon(monkeypatch):
     ran, run = set(), gluon_on_cpu.run
 
@@ -172,12 +206,13 @@ def test_these_calls_run_every_kernel_in_gluon(monkeypatch):
         run(kernel, *rest)
 
     monkeypatch.setattr(gluon_on_cpu, "run", watched)
-    monkeypatch.setattr(launches, "cut", lambda *sizes: (1, 128))
+    monkeypatch.setattr(forward_on_hopper, "cut", lambda *sizes: (1, 128))
     compare_gradients(arguments(T=192))
     there = {
         name
-        for module in pkgutil.iter_modules(kernels.__path__)
-        for name, x in vars(importlib.import_module(f"{kernels.__name__}.{module.name}")).items()
+        for path in KERNELS.rglob("*.py")
+        if path.parent.name != "bench"
+        for name, x in vars(module_of(path)).items()
         if isinstance(x, GluonJITFunction) and name.endswith("_kernel")
     }
     assert ran == there

@@ -17,9 +17,10 @@ pytestmark = pytest.mark.interpreter
 from triton import knobs  # noqa: E402
 from triton.backends.nvidia import driver as nvidia  # noqa: E402
 
-from gdn_ref.kernels import direct as ways  # noqa: E402
-from gdn_ref.kernels import launch as launches  # noqa: E402
-from gdn_ref.kernels.on_hopper import tiling  # noqa: E402
+from gdn_ref.kernels.common import triton_private  # noqa: E402
+from gdn_ref.kernels.common.triton_private import tiling  # noqa: E402
+from gdn_ref.kernels.host import launch as host_launch  # noqa: E402
+from gdn_ref.kernels.host.gpu import capability, multiprocessors  # noqa: E402
 
 KERNELS = 19
 
@@ -90,14 +91,14 @@ def gpu(monkeypatch):
     """A device 3 whose current stream is `gpu.stream`; and a Triton that is known."""
     gpu = SimpleNamespace(stream=7, get_current_device=lambda: 3)
     gpu.get_current_stream = lambda device: (device, gpu.stream)
-    monkeypatch.setattr(ways, "driver", SimpleNamespace(active=gpu))
-    monkeypatch.setattr(ways.triton, "__version__", "3.6.0")
+    monkeypatch.setattr(triton_private, "driver", SimpleNamespace(active=gpu))
+    monkeypatch.setattr(triton_private.triton, "__version__", "3.6.0")
     return gpu
 
 
 def prepare(kernel, **options):
     """A launch of two tensors, with a number and a constant."""
-    return launches.prepare_launch(kernel, (5,), (0.5,), {"C": 64}, ("types",), **options)
+    return host_launch.prepare_launch(kernel, (5,), (0.5,), {"C": 64}, ("types",), **options)
 
 
 def test_the_second_launch_goes_directly_to_the_stream_that_is_current(gpu):
@@ -117,15 +118,15 @@ def test_the_second_launch_goes_directly_to_the_stream_that_is_current(gpu):
 def test_an_unprepared_launch_goes_directly_too(gpu):
     kernel, x = Kernel(), torch.zeros(8)
     for way in ("compiled", "directly"):
-        launches.launch(kernel, (5, 2), (x, None, 3), {"C": 64}, "kinds")
+        host_launch.launch(kernel, (5, 2), (x, None, 3), {"C": 64}, "kinds")
         assert kernel.ways() == [way]
-    launches.launch(kernel, (6,), (x, None, 4), {"C": 64}, "kinds")
+    host_launch.launch(kernel, (6,), (x, None, 4), {"C": 64}, "kinds")
     ((_, arguments),) = kernel.started
     assert arguments[:3] == (6, 1, 1)
     assert arguments[-4:] == (x.data_ptr(), None, 4, 64)
     kernel.ways()
     for C, kinds, warps in ((64, "kind", 4), (32, "kind", 4), (64, "other", 4), (64, "kind", 8)):
-        launches.launch(kernel, (6,), (x, None, 4), {"C": C}, kinds, num_warps=warps)
+        host_launch.launch(kernel, (6,), (x, None, 4), {"C": C}, kinds, num_warps=warps)
         assert kernel.ways() == ["compiled"]
 
 
@@ -133,14 +134,14 @@ def test_what_is_compiled_for():
     x, n = torch.zeros(8), 1000
     calls = [(n, x, None), (2**31, x, None), (n, x, x), (n, x.half(), None), (n, x[1:], None)]
     calls.append((n, x.to("meta"), None))
-    assert len({launches.kinds(*call) for call in calls}) == len(calls)
-    assert launches.kinds(n, x, None) == launches.kinds(2 * n, x[4:], None)
+    assert len({host_launch.kinds(*call) for call in calls}) == len(calls)
+    assert host_launch.kinds(n, x, None) == host_launch.kinds(2 * n, x[4:], None)
 
 
 def test_aligned_is_to_16_bytes():
     memory = torch.zeros(8)
-    assert launches.aligned(memory, memory[4:])
-    assert not launches.aligned(memory, memory[2:])
+    assert host_launch.aligned(memory, memory[4:])
+    assert not host_launch.aligned(memory, memory[2:])
 
 
 def test_each_alignment_is_compiled_for(gpu):
@@ -173,7 +174,7 @@ def test_those_who_watch_launches_see_them_all(gpu, monkeypatch, name):
         assert kernel.ways() == [way]
     hooks.add(print)  # as a profiler does, in the middle of a run
     run(x, x)
-    launches.launch(kernel, (5,), (x, x), {"C": 64}, (("types",), (True, True)))
+    host_launch.launch(kernel, (5,), (x, x), {"C": 64}, (("types",), (True, True)))
     hooks.remove(print)
     run(x, x)
     assert kernel.ways() == ["ordinarily", "ordinarily", "directly"]
@@ -182,7 +183,7 @@ def test_those_who_watch_launches_see_them_all(gpu, monkeypatch, name):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda kernel: setattr(ways.triton, "__version__", "3.9.0"),
+        lambda kernel: setattr(triton_private.triton, "__version__", "3.9.0"),
         lambda kernel: setattr(kernel.launcher, "global_scratch_size", 16),
         lambda kernel: setattr(kernel.launcher, "profile_scratch_size", 16),
         lambda kernel: setattr(kernel.launcher, "gsan_enabled", True),
@@ -216,7 +217,7 @@ def described(gpu, monkeypatch):
 
 def test_descriptors_are_made_once_an_address(described):
     kernel = Kernel([{"swizzle": 1}, {"swizzle": 2}])
-    tilings = tiling(torch.float16, 100, 64, 64), tiling(torch.float16, 200, 128, 64)
+    tilings = tiling(torch.float16, 100, 64, 64, 64), tiling(torch.float16, 200, 128, 64, 64)
     run = prepare(kernel, tilings=tilings)
     x, y, z = torch.zeros(3, 8)
     run(x, y, x)
@@ -233,8 +234,8 @@ def test_descriptors_are_made_once_an_address(described):
 
 
 def test_not_all_descriptors_are_kept(described, monkeypatch):
-    monkeypatch.setattr(ways, "MOST_DESCRIPTORS", 3)
-    known = ways.Descriptors(tiling(torch.float16, 100, 64, 64), {})
+    monkeypatch.setattr(triton_private, "MOST_DESCRIPTORS", 3)
+    known = triton_private.Descriptors(tiling(torch.float16, 100, 64, 64, 64), {})
     for address in range(0, 1600, 16):
         assert known[address][0] == (address, 100, {})
         assert known[address] is known[address]
@@ -244,7 +245,7 @@ def test_not_all_descriptors_are_kept(described, monkeypatch):
 
 def test_a_prepared_launch_keeps_no_tensor(described):
     kernel, x = Kernel([{}]), torch.zeros(8)
-    run = prepare(kernel, tilings=(tiling(torch.float16, 8, 64, 64),))
+    run = prepare(kernel, tilings=(tiling(torch.float16, 8, 64, 64, 64),))
     for _ in range(3):
         run(x, x)
     alive = weakref.ref(x)
@@ -258,4 +259,11 @@ def test_another_makers_gpu_is_no_hopper(monkeypatch, hip, expected):
     """gfx90a reports the compute capability (9, 0)."""
     monkeypatch.setattr(torch.version, "hip", hip)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
-    assert launches.capability.__wrapped__(torch.device("cuda", 0)) == expected
+    assert capability.__wrapped__(torch.device("cuda", 0)) == expected
+
+
+def test_a_gpu_says_how_many_multiprocessors_it_has(monkeypatch):
+    properties = SimpleNamespace(multi_processor_count=132)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    assert multiprocessors.__wrapped__(torch.device("cuda", 0)) == 132
+    assert multiprocessors.__wrapped__(torch.device("cpu")) == 1

@@ -25,9 +25,10 @@ from gdn_ref import (
 from gdn_ref.proofs.data import hard_inputs
 
 pytest.importorskip("triton")
-from gdn_ref.kernels import launch as launches  # noqa: E402
-from gdn_ref.kernels.decode import PROGRAMS, stride_of_tokens, tile_rule  # noqa: E402
-from gdn_ref.kernels.recurrent import recurrent_kernel  # noqa: E402
+from gdn_ref.kernels.decode.kernel import recurrent_kernel  # noqa: E402
+from gdn_ref.kernels.decode.launches import PROGRAMS, warp_tiles  # noqa: E402
+from gdn_ref.kernels.host import launch as host_launch  # noqa: E402
+from gdn_ref.kernels.host.layout import stride_of_tokens  # noqa: E402
 
 TOLERANCE = {
     torch.float32: KERNEL_FLOAT32,
@@ -221,7 +222,7 @@ def test_more_programs_than_a_grid_has_rows(monkeypatch):
     x |= {name: torch.full((N, 1, 1), 0.5) for name in ("g", "beta")}
     launched = []
     monkeypatch.setattr(
-        launches, "launch", lambda _, grid, *others, **options: launched.append(grid)
+        host_launch, "launch", lambda _, grid, *others, **options: launched.append(grid)
     )
     decode(**x, pool=torch.zeros(N, 1, 1, 1), slot_idx=None, backend="triton")
     assert launched == [(N,)]
@@ -231,7 +232,7 @@ def test_more_programs_than_a_grid_has_rows(monkeypatch):
 def test_arguments_come_in_the_order_of_the_signature(monkeypatch):
     """A launch after the first passes them by position."""
     launched = []
-    monkeypatch.setattr(launches, "launch", lambda *rest, **options: launched.append(rest))
+    monkeypatch.setattr(host_launch, "launch", lambda *rest, **options: launched.append(rest))
     decode(**arguments(), backend="triton")
     fused_recurrent_gated_delta_rule(**recurrent_arguments(arguments(), False), backend="triton")
     names = list(inspect.signature(recurrent_kernel.fn).parameters)
@@ -281,16 +282,16 @@ def test_what_triton_cannot_run_is_refused():
 
 
 @interpreter
-def test_the_tile_rule():
+def test_the_tiles_of_a_warp():
     """Few states are cut until there is work for all; many stay whole, as registers allow."""
     for K, V in SIZES:
         for states in (1, 16, 64, 128, 1000, 10_000):
-            BK, BV = tile_rule(states, K, V)
+            BK, BV = warp_tiles(states, K, V)
             assert K <= BK < 2 * K and BK * BV <= 4096
             assert BV >= min(8, V) and BV < 2 * V
             assert BV <= 8 or states * -(-V // BV) >= PROGRAMS
-    assert tile_rule(32, 128, 128) == (128, 16)
-    assert tile_rule(64 * 32, 128, 128) == (128, 32)
+    assert warp_tiles(32, 128, 128) == (128, 16)
+    assert warp_tiles(64 * 32, 128, 128) == (128, 32)
 
 
 # Behind `fused_recurrent_gated_delta_rule`
@@ -358,7 +359,7 @@ def test_one_launch_does_it_all(monkeypatch):
     given |= {name: given[name].contiguous() for name in ("q", "k", "v", "g", "beta")} | options
     launched, others = [], set()
     monkeypatch.setattr(
-        launches, "launch", lambda kernel, *rest, **options: launched.append(kernel)
+        host_launch, "launch", lambda kernel, *rest, **options: launched.append(kernel)
     )
 
     class Watch(TorchDispatchMode):
@@ -482,6 +483,28 @@ def test_every_dtype_and_layout_on_the_device(K, V, v_first):
             compare(**with_flag(flag, x), state_v_first=v_first)
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_slot_below_zero_is_left_out(monkeypatch, packed):
+    """As engines pad a batch whose graph is captured, where nobody reads the slots."""
+    x = arguments(None if not packed else LENGTHS)
+    monkeypatch.setattr("gdn_ref.layer_validation.check_slots", lambda *slots: None)
+    before = x["pool"].clone()
+    right = x | {"pool": x["pool"].clone()}
+    expected = decode(**right, backend="triton")
+    used = x["slot_idx"].clone()
+    used[1] = -1
+    storage = torch.full((1, *before[:1].shape[1:]), 7.0)  # what lies before the first slot
+    whole = torch.cat([storage, x["pool"]])
+    o = decode(**x | {"pool": whole[1:], "slot_idx": used}, backend="triton")
+    assert torch.equal(whole[0], storage[0])
+    assert torch.equal(whole[1 + SLOTS[1]], before[SLOTS[1]])
+    for n in (0, 2, 3):
+        assert torch.equal(whole[1 + SLOTS[n]], right["pool"][SLOTS[n]])
+    ours = o == expected
+    left_out = o == 0
+    assert (ours | left_out).all() and not ours.all() and not left_out.all()
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("kept_in", [torch.float16, torch.bfloat16])
 def test_a_sequence_without_tokens_keeps_its_slot_to_the_bit(kept_in):
@@ -594,3 +617,22 @@ def test_prefill_then_4096_tokens_one_by_one_is_the_full_pass():
     assert relative_error(torch.cat(outputs, dim=1).double().cpu(), whole.cpu()) < 5e-3
     assert relative_error(pool[1].double().cpu(), last[0].cpu()) < 5e-3
     assert pool[[0, 2]].isnan().all()
+
+
+@pytest.mark.gpu
+def test_a_cuda_graph_leaves_out_a_slot_below_zero():
+    x = arguments(None, K=128, V=128, dtype=torch.bfloat16, device="cuda")
+    x["pool"] = torch.randn(7, 4, 128, 128, device="cuda")
+    right = x | {"pool": x["pool"].clone()}
+    decode(**x | {"pool": x["pool"].clone()})
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        o = decode(**x)
+    before = x["pool"].clone()
+    x["slot_idx"].copy_(torch.tensor([SLOTS[0], -1, SLOTS[2], -1]))
+    graph.replay()
+    expected = decode(**right)
+    assert torch.equal(o[[0, 2]], expected[[0, 2]]) and not o[[1, 3]].any()
+    moved = [SLOTS[0], SLOTS[2]]
+    assert torch.equal(x["pool"][moved], right["pool"][moved])
+    assert torch.equal(x["pool"][[1, 2, 4, SLOTS[1], SLOTS[3]]], before[[1, 2, 4, *SLOTS[1::2]]])

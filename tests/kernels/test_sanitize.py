@@ -38,10 +38,10 @@ def sanitize():
      "=========     and Read access at void maps_kernel(float *)+0x20 [4 hazards]",
      {"tests": 13, "errors": 2, "note": "found in maps_kernel, scan_kernel"}),
     ("1 passed", "RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)",
-     "========= Error: Race reported between Write access at scan_kernel+0xfe0 in hopper.py:149\n"
-     "=========     and Read access at scan_kernel+0x2790 in hopper.py:158 [1024 hazards]\n"
-     "=========     and Read access at scan_kernel+0x27a0 in hopper.py:158 [896 hazards]",
-     {"tests": 1, "errors": 1, "note": "found in scan_kernel (hopper.py:149, hopper.py:158)"}),
+     "========= Error: Race reported between Write access at scan_kernel+0xfe0 in chain.py:149\n"
+     "=========     and Read access at scan_kernel+0x2790 in chain.py:158 [1024 hazards]\n"
+     "=========     and Read access at scan_kernel+0x27a0 in chain.py:158 [896 hazards]",
+     {"tests": 1, "errors": 1, "note": "found in scan_kernel (chain.py:149, chain.py:158)"}),
     ("1 failed, 5 passed", "ERROR SUMMARY: 1 error",
      "========= Invalid __global__ read of size 4 bytes\n=========     at scan_kernel+0x90",
      {"tests": 6, "errors": 1, "note": "1 of the tests failed; found in scan_kernel"}),
@@ -118,10 +118,10 @@ def test_the_record_names_nothing_but_what_the_copy_engine_wrote(sanitize):
     ("memcheck", "forward", {"errors": None}),
     ("racecheck", "backward", {"errors": 1}),
     ("racecheck", "backward", {"note": "1 of the tests failed"}),
-    ("initcheck", "forward", {"errors": 1, "note": "found in scan_kernel (chunk_scan.py:31)"}),
-    ("initcheck", "backward", {"note": "found in chunk_gradients_kernel (tokens.py:31)"}),
+    ("initcheck", "forward", {"errors": 1, "note": "found in scan_kernel (tokens.py:31)"}),
+    ("initcheck", "backward", {"note": "found in chunk_gradients_kernel (states.py:31)"}),
     ("initcheck", "backward", {"note": "1 of the tests failed; found in chunk_gradients_kernel "
-                                       "(chunk_scan.py:31)"}),
+                                       "(tokens.py:31)"}),
     ("racecheck", "limits", {"selection": "words", "errors": 1}),
     ("racecheck", "limits", {"selection": "hasty", "errors": 0}),
     ("initcheck", "limits", {"errors": 0}),
@@ -143,9 +143,10 @@ def test_unordered_kernels_differ_by_one_edit(sanitize, monkeypatch, tmp_path, n
     kernels, file, before, after = sanitize.unordered.EDITS[name]
     assert sanitize.unordered.make(name, tmp_path) == kernels in PASSES
     assert (tmp_path / sanitize.TESTS / sanitize.FILES[kernels]).is_file()
-    for path in (ROOT / "kernels").glob("*.py"):
-        copy = tmp_path / "gdn_ref" / "kernels" / path.name
-        assert (copy.read_text() != path.read_text()) == (path.name == file)
+    for path in (ROOT / "kernels").rglob("*.py"):
+        place = path.relative_to(ROOT / "kernels").as_posix()
+        copy = tmp_path / "gdn_ref" / "kernels" / place
+        assert (copy.read_text() != path.read_text()) == (place == file)
     monkeypatch.setitem(sanitize.unordered.EDITS, name, (kernels, file, "no such line", after))
     with pytest.raises(ValueError, match=f"{name}: expected the text once in {file}, found 0"):
         sanitize.unordered.make(name, tmp_path / "again")
@@ -153,7 +154,8 @@ def test_unordered_kernels_differ_by_one_edit(sanitize, monkeypatch, tmp_path, n
 
 def test_an_unordered_kernel_is_run_where_its_copy_stands(sanitize, monkeypatch, tmp_path):
     tool = tmp_path / "tool"
-    tool.write_text("#!/bin/sh\ngrep -c 'wait(signal, SUMS, head)' kernels/gradient_pairs.py\n"
+    pairs = "kernels/backward/hopper/chunk_gradients/pairs.py"
+    tool.write_text(f"#!/bin/sh\ngrep -c 'wait(signal, SUMS, head)' {pairs}\n"
                     "echo $PYTHONPATH; echo $@\n")  # fmt: skip
     tool.chmod(0o755)
     monkeypatch.setattr(sanitize, "COMMAND", [str(tool)])
@@ -261,7 +263,7 @@ def watched(ptx):
     found.append((ptx, compile_for(ptx)))
     return found[-1][1]
 all_arrive.with_all_arrivals = watched
-for name, *rest in [*aot.hopper_configurations(), *aot.hopper_backward_configurations()]:
+for name, *rest in [*aot.hopper_configurations(90), *aot.hopper_backward_configurations(90)]:
     if "K=64" in name and "bf16" in name:
         aot.compile_for(90, *rest)
 json.dump(found, sys.stdout)

@@ -31,9 +31,9 @@ from triton.experimental.gluon.language.nvidia.hopper import (  # noqa: E402
     tma,
 )
 
-from gdn_ref.kernels.hopper import COLUMNS, LINE, ROWS, signals  # noqa: E402
-from gdn_ref.kernels.launch import prepare_launch, types  # noqa: E402
-from gdn_ref.kernels.on_hopper import tiling  # noqa: E402
+from gdn_ref.kernels.common.triton_private import tiling  # noqa: E402
+from gdn_ref.kernels.forward.hopper.chain import COLUMNS, LINE, ROWS, signals  # noqa: E402
+from gdn_ref.kernels.host.launch import prepare_launch, types  # noqa: E402
 
 ON = [
     pytest.param("cpu", marks=pytest.mark.interpreter),
@@ -210,6 +210,6 @@ def read_kernel(y_ptr, out_ptr):
 def test_copied(device):
     x = torch.randn(64 * 64, 64, dtype=torch.float16, device=device)
     y, out = torch.empty_like(x), torch.empty_like(x)
-    launch(device, copied_kernel, (x, y), (), [tiling(x.dtype, *x.shape, 64)] * 2)
+    launch(device, copied_kernel, (x, y), (), [tiling(x.dtype, *x.shape, 64, 64)] * 2)
     launch(device, read_kernel, (y, out), ())
     assert torch.equal(x.cpu(), out.cpu())

@@ -10,11 +10,11 @@ from tolerances import KERNEL_FLOAT32, assert_close
 from gdn_ref import affine, wy
 from gdn_ref.chunking import decay
 from gdn_ref.gated_delta_rule import chunk
-from gdn_ref.kernels.chunk_scan import chunk_scan_kernel
-from gdn_ref.kernels.segments import join_segments_kernel
-from gdn_ref.kernels.shares import SILENT, share
-from gdn_ref.kernels.tokens import chunk_bounds
-from gdn_ref.kernels.ut_transform import ut_transform_kernel
+from gdn_ref.kernels.common.tokens import chunk_bounds
+from gdn_ref.kernels.forward.hopper.segments import join_segments_kernel
+from gdn_ref.kernels.forward.scan import chunk_scan_kernel
+from gdn_ref.kernels.forward.shares import SILENT, share
+from gdn_ref.kernels.forward.transform import ut_transform_kernel
 from gdn_ref.proofs.data import hard_inputs
 
 triton = pytest.importorskip("triton")

@@ -1,0 +1,166 @@
+"""Where the groups of warps of `kernel` meet: places in shared memory, and signals.
+
+All groups go the same way, and number what they come to from zero:
+
+    pair    q and k of a chunk and key head; of 256 key dimensions, of each half of them
+    head    within a pair, each value head: T_inv, and the weights of the tokens
+    n       within a head, each slice of 64 value dimensions: v (or R), dO, Z, S and dS'
+
+Each of these has two places and takes them in turn, so that `load_warp` fills one while the other
+is read. What a head's groups hand to each other, X and N and sums of rows, has one.
+
+A signal is a barrier in shared memory. It ends a phase when all its `ARRIVALS` have come, and the
+next phase begins; who waits says whether an even or an odd phase must be over. `wait` means the
+phase of a number. `wait_free` means the one before it, that is: who had the place before is done.
+Before the first number there was nobody, and a new barrier counts as if an odd phase were over.
+
+Tiles of one shape are one allocation, and so are all signals: a group of warps keeps the address of
+each allocation in a register, and has none to spare.
+"""
+
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import mbarrier
+
+from ....common.numbers import C
+from ....common.triton_private import reinterpreted
+from ....forward.hopper.chain import COLUMNS, WEIGHTS, load_weight
+
+PLACES = gl.constexpr(2)
+
+# Signals, and how many arrivals end a phase; of all but the last four each of two places has one:
+FULL = gl.constexpr(0)  # the tiles of a slice have come (1)
+FREE = gl.constexpr(2)  # all groups have read them (4)
+DELTA = gl.constexpr(4)  # E stands in the place of v or R (1)
+HEAD_FULL = gl.constexpr(6)  # T_inv has come, and the weights are there (2)
+HEAD_FREE = gl.constexpr(8)  # all groups have read them (4)
+PAIR_FULL = gl.constexpr(10)  # q and k have come (1)
+PAIR_READ = gl.constexpr(12)  # all groups have read them (4)
+PAIR_FREE = gl.constexpr(14)  # dq and dk have left from their places (2)
+# and with one place:
+SUMS = gl.constexpr(16)  # the sums are there, from three groups (3)
+SUMS_FREE = gl.constexpr(17)  # the score warps have read them (1)
+SCORES = gl.constexpr(18)  # X and N are there (1)
+SCORES_FREE = gl.constexpr(19)  # the query warps and the key warps have read them (2)
+ARRIVALS = gl.constexpr((1, 1, 4, 4, 1, 1, 2, 2, 4, 4, 1, 1, 4, 4, 2, 2, 3, 1, 1, 2))
+
+# How many tiles, in this order: of [C, WIDTH] twice q and k, twice S and dS'; of [C, C] twice v (or
+# R, then E), dO and Z, twice T_inv, X, N
+WIDE, SQUARES = gl.constexpr(8), gl.constexpr(10)
+# Vectors, a number for each token: the weights of two heads, then sums of rows, which are those of
+# Z . R, and the parts of what `pairs.crossings` calls a and b
+SUM_OF_Z_R, A_OF_STATE, B_OF_STATE, A_OF_QUERY, B_OF_KEY = (
+    gl.constexpr(2 * WEIGHTS.value + x) for x in range(5)
+)
+VECTORS = gl.constexpr(2 * WEIGHTS.value + 5)
+
+
+@gluon.jit
+def q_tile(wide, pair):
+    return wide.index(2 * (pair % PLACES))
+
+
+@gluon.jit
+def k_tile(wide, pair):
+    return wide.index(2 * (pair % PLACES) + 1)
+
+
+@gluon.jit
+def S_tile(wide, n):
+    return wide.index(4 + 2 * (n % PLACES))
+
+
+@gluon.jit
+def dS_tile(wide, n):
+    return wide.index(5 + 2 * (n % PLACES))
+
+
+@gluon.jit
+def v_tile(square, n):
+    """Of v or R, and then of E."""
+    return square.index(3 * (n % PLACES))
+
+
+@gluon.jit
+def do_tile(square, n):
+    return square.index(3 * (n % PLACES) + 1)
+
+
+@gluon.jit
+def Z_tile(square, n):
+    """Of what stands in the place of dV: Z, times `chain.factor`."""
+    return square.index(3 * (n % PLACES) + 2)
+
+
+@gluon.jit
+def T_tile(square, head):
+    return as_float16(square.index(6 + head % PLACES))
+
+
+@gluon.jit
+def X_tile(square):
+    return square.index(8)
+
+
+@gluon.jit
+def N_tile(square):
+    return square.index(9)
+
+
+@gluon.jit
+def as_float16(tile):
+    """The same bytes as float16, which T_inv and R are in either dtype of the inputs."""
+    return reinterpreted(tile, gl.float16, [C, C])
+
+
+@gluon.jit
+def weight_of(vectors, head, which: gl.constexpr, layout: gl.constexpr):
+    return load_weight(vectors, head % PLACES, which, layout)
+
+
+@gluon.jit
+def column_numbers(left):
+    """0 to C - 1 for a whole chunk, but not so that the compiler knows: it would make masks of them
+    that never change, and keep them in registers from the first chunk to the last.
+    """
+    return gl.arange(0, C, COLUMNS) + (gl.minimum(left, C) - C)
+
+
+@gluon.jit
+def barrier(signal, which: gl.constexpr, number):
+    """The barrier of a number, and the phase that it stands for."""
+    places: gl.constexpr = 1 if which >= SUMS else PLACES
+    return signal.index(which + number % places), (number // places) & 1
+
+
+@gluon.jit
+def wait(signal, which: gl.constexpr, number):
+    """Until the signal is given for this number."""
+    bar, phase = barrier(signal, which, number)
+    mbarrier.wait(bar, phase)
+
+
+@gluon.jit
+def wait_free(signal, which: gl.constexpr, number):
+    """Until it is given for the number that had the place before."""
+    bar, phase = barrier(signal, which, number)
+    mbarrier.wait(bar, phase ^ 1)
+
+
+@gluon.jit
+def arrive(signal, which: gl.constexpr, number, pred=True):
+    """One arrival for this number."""
+    bar, _ = barrier(signal, which, number)
+    mbarrier.arrive(bar, count=1, pred=pred)
+
+
+@gluon.jit
+def expect(signal, free: gl.constexpr, full: gl.constexpr, number, bytes: gl.constexpr):
+    """When its place is free: the barrier of this number, to which copies bring so many bytes.
+
+    Together they are one arrival.
+    """
+    wait_free(signal, free, number)
+    bar, _ = barrier(signal, full, number)
+    mbarrier.expect(bar, bytes)
+    return bar

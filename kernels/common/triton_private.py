@@ -1,0 +1,145 @@
+"""Start a compiled kernel by the C function that launches it, without the Python that leads there.
+
+At every launch, four functions of Triton's look for hooks, scratch memory and tile descriptors.
+They take longer than a small kernel does; what they find is found once here. This file alone knows
+Triton from inside. It relies on
+
+- `CompiledKernel.run`, a `CudaLauncher`, with `launch`, the C function, or what `launcher` is
+  wrapped in; and with `launch_pdl` and the like, which that function takes;
+- the order in which it takes them, which changed in 3.7;
+- `make_tensordesc_arg`, which makes of a descriptor what that function takes;
+- a `TensorDescriptor` being what its attributes say (`tiling`);
+- `_reinterpret` of what lies in shared memory (`reinterpreted`).
+
+Triton's own way is gone with another Triton, on another device, and while a profiler wants to hear
+of each launch.
+"""
+
+from functools import cache, lru_cache
+from inspect import getclosurevars, isfunction
+
+import torch
+import triton
+from triton import knobs
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+from triton.runtime import driver
+
+KNOWN = ("3.6", "3.7", "3.8")
+MOST_DESCRIPTORS = 512  # of one argument of one prepared launch; each takes half a kilobyte
+
+
+def direct(compiled, tilings=()):
+    """`start(grid, addresses, rest)` of a compiled kernel, or None if it has to go Triton's way.
+
+    grid : three sizes
+    addresses : list of the tensors' addresses, 0 for None; the first are of those in `tilings`
+    rest : tuple of the kernel's other arguments, its constants included
+    """
+    run = compiled.run
+    if not can_start(run):
+        return None
+    inside = getclosurevars(run.launch).nonlocals if isfunction(run.launch) else {}
+    launch, metadata = inside.get("launcher", run.launch), inside.get("tensordesc_meta", ())
+    if len(tilings) != len(metadata):
+        return None
+    descriptors = [Descriptors(*pair) for pair in zip(tilings, metadata, strict=True)]
+    cut = len(descriptors)
+    device, stream = driver.active.get_current_device(), driver.active.get_current_stream
+    flags = (compiled.function, run.launch_cooperative_grid, run.launch_pdl)
+    # no scratch memory, nobody to tell, nothing to tell
+    if listed := hasattr(run, "arg_annotations"):
+        nothing = (None, None, None, None, None)
+        flags += (compiled.packed_metadata, *nothing, run.arg_annotations, run.kernel_signature)
+    else:
+        flags += (None, None, compiled.packed_metadata, None, None, None)
+
+    def start(grid, addresses, rest):
+        arguments = []
+        for known, address in zip(descriptors, addresses, strict=False):
+            arguments += known[address]
+        arguments += addresses[cut:]
+        arguments += rest
+        if listed:
+            launch(*grid, stream(device), *flags, arguments)
+        else:
+            launch(*grid, stream(device), *flags, *arguments)
+
+    return start
+
+
+def can_start(run):
+    """Is this what the file relies on, and for a kernel that needs no memory from Triton?"""
+    return (
+        triton.__version__.startswith(KNOWN)
+        and type(run).__module__ == "triton.backends.nvidia.driver"
+        and run.global_scratch_size == 0 and run.profile_scratch_size == 0
+        and not getattr(run, "gsan_enabled", False)
+    )  # fmt: skip
+
+
+def watched():
+    """Does anybody, a profiler say, want to hear of each launch?"""
+    for hook in (knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook):
+        if hook is not None and getattr(hook, "calls", True):
+            return True
+    return False
+
+
+class Descriptors(dict):
+    """Address -> what the launcher takes for the tiles of a matrix there; the latest are kept."""
+
+    def __init__(self, tiling, metadata):
+        super().__init__()
+        self.tiling, self.metadata = tiling, metadata
+
+    def __missing__(self, address):
+        from triton.backends.nvidia.driver import make_tensordesc_arg as make
+
+        if len(self) >= MOST_DESCRIPTORS:
+            self.pop(list(self)[0], None)  # the oldest
+        more = (None,) * (make.__code__.co_argcount - 2)  # what 3.8 has besides, and does not read
+        self[address] = found = make(self.tiling(Place(address)), self.metadata, *more)
+        return found
+
+
+class Place:
+    """An address, for those who ask a tensor for it."""
+
+    def __init__(self, address):
+        self.address = address
+
+    def data_ptr(self):
+        """As that of a tensor."""
+        return self.address
+
+
+@lru_cache(maxsize=4096)
+def tiling(dtype, rows, columns, tile_rows, tile_columns):
+    """A function that describes matrices that look alike to the copy engine, in tiles.
+
+    Triton checks each descriptor it makes for 3 us: here one, and the others are made after it.
+    """
+    block, layout = [tile_rows, tile_columns], tile_layout(tile_rows, tile_columns)
+    base = torch.empty(0, dtype=dtype)
+    checked = vars(TensorDescriptor(base, [rows, columns], [columns, 1], block, layout))
+
+    def tiles(x):
+        descriptor = object.__new__(TensorDescriptor)
+        vars(descriptor).update(checked, base=x)
+        return descriptor
+
+    return tiles
+
+
+@cache
+def tile_layout(tile_rows, tile_columns):
+    """How a tile of 16-bit numbers lies in shared memory."""
+    return gl.NVMMASharedLayout.get_default_for([tile_rows, tile_columns], gl.float16)
+
+
+@gluon.jit
+def reinterpreted(tile, dtype: gl.constexpr, shape: gl.constexpr, layout: gl.constexpr = None):
+    """The same bytes of shared memory as numbers of another dtype, in another shape or layout."""
+    return tile._reinterpret(dtype, shape, tile.layout if layout is None else layout)

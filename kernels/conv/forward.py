@@ -1,0 +1,226 @@
+"""The short causal convolution: a tile of tokens and channels per program, and its decoding step.
+
+Both kernels read a token's W inputs from memory, W - 1 of which a neighbour has just read: they
+come from the cache. Inputs before a sequence's first token lie in its state.
+
+Reference: `gdn_ref.convolution.reference`.
+"""
+
+import torch
+import triton
+import triton.language as tl
+from torch.autograd.graph import increment_version
+
+from ..common.tokens import owner, sequence_bounds
+from ..host.gpu import on_device
+from ..host.launch import cdiv, kinds, launch
+
+TOKENS, CHANNELS = 16, 128  # in a tile
+STEP_CHANNELS = 256  # in a program that takes a sequence's few new tokens one by one
+WARPS = 4
+
+
+def convolve(x, weight, bias=None, initial_state=None, cu_seqlens=None, silu=True):
+    """Outputs and final state over whole sequences.
+
+    Parameters
+    ----------
+    x : [B, T, D]; float32, float16 or bfloat16
+    weight : [D, W]
+    bias : [D], or None
+    initial_state : [N, D, W - 1], or None for zeros
+    cu_seqlens : [N + 1] integers, or None: B sequences of T tokens
+    silu : whether the outputs pass through it
+
+    Returns
+    -------
+    y : [B, T, D], in x's dtype
+    final_state : [N, D, W - 1], in x's dtype
+    """
+    x, weight = x.contiguous(), weight.contiguous()
+    rest = (bias, initial_state, cu_seqlens)
+    bias, S_first, cu_seqlens = (None if t is None else t.contiguous() for t in rest)
+    B, T, D = x.shape
+    W = weight.shape[1]
+    packed = cu_seqlens is not None
+    N = cu_seqlens.shape[0] - 1 if packed else B
+    y, S_last = torch.empty_like(x), x.new_empty(N, D, W - 1)
+    slots = T // TOKENS + N if packed else B * max(1, cdiv(T, TOKENS))
+    if N:
+        constants = {"D": D, "W": W, "C": TOKENS, "BD": CHANNELS, "HAS_BIAS": bias is not None}
+        constants |= {"HAS_S": S_first is not None, "SILU": silu, "PACKED": packed}
+        with on_device(x):
+            launch(
+                causal_conv_kernel, (slots, cdiv(D, CHANNELS)),
+                (x, weight, bias, S_first, y, S_last, cu_seqlens, N, T),
+                constants, kinds(B * T, x, weight, bias, S_first, cu_seqlens), num_warps=WARPS,
+            )  # fmt: skip
+    return y, S_last
+
+
+def convolve_pool(x, pool, weight, bias=None, slot_idx=None, cu_seqlens=None, silu=True):
+    """Outputs of a few new tokens per sequence; the addressed slots of `pool` move on in place.
+
+    `pool` is [slots, D, W - 1], contiguous, of any float dtype; `slot_idx`, [N], no slot twice, or
+    None for the first N. The rest as for `convolve`.
+    """
+    x, weight = x.contiguous(), weight.contiguous()
+    rest = (bias, slot_idx, cu_seqlens)
+    bias, slot_idx, cu_seqlens = (None if t is None else t.contiguous() for t in rest)
+    B, T, D = x.shape
+    packed = cu_seqlens is not None
+    N = cu_seqlens.shape[0] - 1 if packed else B
+    y = torch.empty_like(x)
+    if N:
+        W = weight.shape[1]
+        constants = {"D": D, "W": W, "BW": 1 << max(0, W - 2).bit_length(), "BD": STEP_CHANNELS}
+        constants |= {"HAS_BIAS": bias is not None, "HAS_SLOTS": slot_idx is not None}
+        constants |= {"SILU": silu, "PACKED": packed}
+        with on_device(x):
+            launch(
+                causal_conv_step_kernel, (N, cdiv(D, STEP_CHANNELS)),
+                (x, weight, bias, pool, slot_idx, y, cu_seqlens, T),
+                constants, kinds(B * T, x, weight, bias, pool, slot_idx, cu_seqlens),
+                num_warps=WARPS,
+            )  # fmt: skip
+        increment_version(pool)  # autograd, if it has kept the pool, must know
+    return y
+
+
+@triton.jit
+def given(x_ptr, t, first, left, d, D: tl.constexpr):
+    """Inputs `t` of a sequence, counted from `x_ptr`; zero before `first` and from `left` on."""
+    inside = (t >= first) & (t < left) & (d < D)
+    return tl.load(x_ptr + t * D + d, mask=inside, other=0.0).to(tl.float32)
+
+
+@triton.jit
+def kept(S_ptr, t, first, d, D: tl.constexpr, W: tl.constexpr):
+    """Inputs `t` before `first`, of which the state has W - 1; zero for all others."""
+    inside = (t < first) & (t > first - W) & (d < D)
+    return tl.load(S_ptr + d * (W - 1) + t - first + W - 1, mask=inside, other=0.0).to(tl.float32)
+
+
+@triton.jit
+def convolved(
+    x_ptr, S_ptr, weight_ptr, bias_ptr, t, first, left, d,
+    D: tl.constexpr, W: tl.constexpr, HAS_BIAS: tl.constexpr, HAS_S: tl.constexpr,
+    SILU: tl.constexpr,
+):  # fmt: skip
+    """Outputs of the tokens `t` and the channels `d`, in float32."""
+    y = tl.zeros((t + d).shape, tl.float32)
+    if HAS_BIAS:
+        y += tl.load(bias_ptr + d, mask=d < D, other=0.0).to(tl.float32)
+    for i in tl.static_range(W):
+        w = tl.load(weight_ptr + d * W + i, mask=d < D, other=0.0).to(tl.float32)
+        y += w * given(x_ptr, t - (W - 1) + i, first, left, d, D)
+    if HAS_S:  # noqa: SIM102 (known when the kernel is compiled)
+        if first > -W:  # only a sequence's first tokens reach back into its state
+            for i in tl.static_range(W - 1):
+                w = tl.load(weight_ptr + d * W + i, mask=d < D, other=0.0).to(tl.float32)
+                y += w * kept(S_ptr, t - (W - 1) + i, first, d, D, W)
+    if SILU:
+        y = y * tl.sigmoid(y)
+    return y
+
+
+@triton.jit(do_not_specialize=["N", "T"])
+def causal_conv_kernel(
+    # pointers: a state is [D, W - 1], a first one may be missing
+    x_ptr, weight_ptr, bias_ptr, S_first_ptr, y_ptr, S_last_ptr, cu_seqlens_ptr,
+    # sizes
+    N, T, D: tl.constexpr, W: tl.constexpr,
+    # blocks
+    C: tl.constexpr, BD: tl.constexpr,
+    # flags
+    HAS_BIAS: tl.constexpr, HAS_S: tl.constexpr, SILU: tl.constexpr, PACKED: tl.constexpr,
+):  # fmt: skip
+    n, start, begin, end = tile_bounds(cu_seqlens_ptr, tl.program_id(0), N, T, C, PACKED)
+    d = tl.program_id(1) * BD + tl.arange(0, BD)[None, :]
+    S_at = n.to(tl.int64) * (D * (W - 1))
+    S_ptr = S_first_ptr
+    if HAS_S:
+        S_ptr += S_at
+
+    # tokens are counted from the tile's first, in 32 bits
+    x_ptr += start * D
+    y_ptr += start * D
+    t = tl.arange(0, C)[:, None]
+    first = tl.maximum(begin - start, -W).to(tl.int32)
+    left = tl.minimum(end - start, C).to(tl.int32)
+    y = convolved(
+        x_ptr, S_ptr, weight_ptr, bias_ptr, t, first, left, d, D, W, HAS_BIAS, HAS_S, SILU
+    )
+    tl.store(y_ptr + t * D + d, y.to(y_ptr.dtype.element_ty), mask=(t < left) & (d < D))
+
+    # the tile with the last token, or the only one of an empty sequence
+    if (end <= start + C) & ((start < end) | (start == begin)):
+        for i in tl.static_range(W - 1):
+            last = given(x_ptr, left - (W - 1) + i, first, left, d, D)
+            if HAS_S:
+                last += kept(S_ptr, left - (W - 1) + i, first, d, D, W)
+            last = last.to(S_last_ptr.dtype.element_ty)
+            tl.store(S_last_ptr + S_at + d * (W - 1) + i, last, mask=d < D)
+
+
+@triton.jit
+def tile_bounds(cu_seqlens_ptr, slot, N, T, C: tl.constexpr, PACKED: tl.constexpr):
+    """Sequence of the tile in `slot`, first token of the tile, first token and end of the sequence.
+
+    The slots of a sequence are those of `common.tokens.chunk_bounds`, except that an empty
+    padded sequence has one too, for its state.
+    """
+    if PACKED:
+        n = owner(cu_seqlens_ptr, slot, N, C)
+        begin, end = sequence_bounds(cu_seqlens_ptr, n, T, PACKED)
+        start = begin + (slot - (begin // C + n)) * C
+    else:
+        tiles = tl.maximum(tl.cdiv(T, C), 1)
+        n = slot // tiles
+        begin, end = sequence_bounds(cu_seqlens_ptr, n, T, PACKED)
+        start = begin + (slot % tiles) * C
+    return n, start, begin, end
+
+
+@triton.jit(do_not_specialize=["T"])
+def causal_conv_step_kernel(
+    # pointers: the pool is [slots, D, W - 1], updated in place
+    x_ptr, weight_ptr, bias_ptr, pool_ptr, slot_idx_ptr, y_ptr, cu_seqlens_ptr,
+    # sizes
+    T, D: tl.constexpr, W: tl.constexpr,
+    # blocks: BW holds W - 1
+    BW: tl.constexpr, BD: tl.constexpr,
+    # flags
+    HAS_BIAS: tl.constexpr, HAS_SLOTS: tl.constexpr, SILU: tl.constexpr, PACKED: tl.constexpr,
+):  # fmt: skip
+    n = tl.program_id(0)
+    begin, end = sequence_bounds(cu_seqlens_ptr, n, T, PACKED)
+    slot = n
+    if HAS_SLOTS:
+        slot = tl.load(slot_idx_ptr + n)
+        if slot < 0:  # a place that is not taken: no state, and zeros for outputs
+            at = tl.program_id(1) * BD + tl.arange(0, BD)
+            for t in range(begin, end):
+                tl.store(y_ptr + t * D + at, tl.zeros((BD,), y_ptr.dtype.element_ty), mask=at < D)
+            return
+    S_ptr = pool_ptr + slot.to(tl.int64) * (D * (W - 1))
+    d = tl.program_id(1) * BD + tl.arange(0, BD)
+
+    # tokens are counted from the sequence's first
+    x_ptr += begin * D
+    y_ptr += begin * D
+    left = (end - begin).to(tl.int32)
+    for t in range(left):
+        y = convolved(x_ptr, S_ptr, weight_ptr, bias_ptr, t, 0, left, d, D, W, HAS_BIAS, True, SILU)
+        tl.store(y_ptr + t * D + d, y.to(y_ptr.dtype.element_ty), mask=d < D)
+
+    # the state moves on: every thread has read before any thread writes
+    d = d[:, None]
+    i = tl.arange(0, BW)[None, :]
+    t = left - (W - 1) + i
+    inside = (i < W - 1) & (d < D)
+    new = tl.load(x_ptr + t * D + d, mask=inside & (t >= 0), other=0.0)
+    old = tl.load(S_ptr + d * (W - 1) + t + W - 1, mask=inside & (t < 0), other=0.0)
+    last = tl.where(t < 0, old, new.to(old.dtype))
+    tl.debug_barrier()
+    tl.store(S_ptr + d * (W - 1) + i, last, mask=inside)
