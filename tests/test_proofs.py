@@ -381,7 +381,7 @@ def test_the_exit_code_tells(tmp_path, residual, mutant, code, word):
 
 
 def results_of_this_tree(folder):
-    """What `make proofs` has found, also for `make book`, if nothing has changed; else found now."""
+    """What `make proofs` found, which `make book` runs, if nothing has changed; else found now."""
     found = ROOT / "_build" / "proofs.json"
     sources = [*(ROOT / "gdn_ref").rglob("*"), *ROOT.glob("chapters/*.ipynb")]
     changed = max(path.stat().st_mtime for path in sources if path.suffix in SUFFIXES)

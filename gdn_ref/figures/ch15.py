@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from ..proofs.ch15_layout import held
+from . import ch14_model
 from .ch15_measure import Peer, operand_errors, steps, variants_of_the_inverse
 from .style import COLOUR, bare, figure, styled
 
@@ -194,6 +195,60 @@ def waterfall():
         ax.set(xlim=(0, 1.28 * max(times)), xticks=[])
         ax.spines["bottom"].set_visible(False)
         ax.tick_params(length=0)
+    return fig
+
+
+@styled
+def ladder(shape="B1 T8192 H16/32 D128"):
+    """Device time of the forward pass after each idea, from the first kernel to what ships."""
+    rows = ch14_model.record("ladder_h100")["rows"]
+    row = next(row for row in rows if row["shape"] == shape)
+    names, times = list(row["steps"]), [step["us"] for step in row["steps"].values()]
+    fig, ax = figure(6.8, 2.6)
+    at = np.arange(len(names))
+    ax.barh(at, times, 0.62, color=COLOUR["state"])
+    for n, us in enumerate(times):
+        times_faster = times[n - 1] / us
+        gain = f",  ÷ {times_faster:.{0 if times_faster > 10 else 1}f}" if n else ""
+        ax.text(us, n, f"  {us:,.0f} µs{gain}", va="center", fontsize=8, color=COLOUR["ink"])
+    ax.axvline(row["floor_us"], lw=1, ls="--", color=COLOUR["ink"])
+    ax.text(row["floor_us"], -0.75, "floor", fontsize=8, ha="center", color=COLOUR["ink"])
+    ax.set_yticks(at, names, fontsize=8)
+    ax.invert_yaxis()
+    ax.set(xscale="log", xlim=(min(row["floor_us"], *times) / 1.5, 12 * max(times)))
+    ax.set_xlabel("microseconds on the GPU", fontsize=8)
+    ax.tick_params(length=0, labelsize=8)
+    ax.minorticks_off()
+    return fig
+
+
+@styled
+def phases(chunks=6, places=2):
+    """Who waits for which barrier: one warp that loads, one group that computes, two places."""
+    fig, ax = figure(6.8, 2.7)
+    steps, loaded, computed = [], [], []
+    for j in range(chunks):  # a place is free when the chunk that had it before has been read
+        begin = max(loaded[-1] if loaded else 0, computed[j - places] if j >= places else 0)
+        loaded.append(begin + 1.0)
+        start = max(loaded[j], computed[-1] if computed else 0)
+        computed.append(start + 1.6)
+        steps.append((begin, start))
+    bare(ax, 12.4, 4.2)
+    for j, (begin, start) in enumerate(steps):
+        for y, x, width, role in ((2.7, begin, 1.0, "key"), (1.2, start, 1.6, "state")):
+            _box(ax, 1.9 + x, y, width - 0.06, 0.75, role, fc=COLOUR[role], alpha=0.25)
+            _text(ax, 1.9 + x + width / 2, y + 0.37, f"{j}: {'AB'[j % places]}", 8)
+        full = 1.9 + loaded[j]
+        _arrow(ax, (full, 2.68), (1.9 + start + 0.08, 1.97), "key", lw=1)
+        if j + places < chunks:
+            end = 1.9 + steps[j + places][0] + 0.08
+            _arrow(ax, (1.9 + computed[j], 1.97), (end, 2.68), "state", lw=1, ls="--")
+        _text(ax, 1.9 + begin + 0.5, 3.7, f"{(j // places) & 1}", 8, "quiet")
+    _text(ax, 0.9, 3.7, "phase", 8, "quiet")
+    _text(ax, 0.9, 3.07, "loads", 9, "key")
+    _text(ax, 0.9, 1.57, "computes", 9, "state")
+    _text(ax, 6.2, 0.5, "solid: full (the tiles have come)      dashed: free (they have been read)",
+          8, "quiet")  # fmt: skip
     return fig
 
 

@@ -91,23 +91,23 @@ def bytes_of_kernels(d=128, group=2):
     return fig
 
 
-GROUPS = {"load_warp": "quiet", "delta_warps": "error", "key_warps": "key"}
-GROUPS |= {"score_warps": "decay", "query_warps": "query"}
+GROUPS = {"feed_warp": "quiet", "delta_warps": "error", "key_warps": "key"}
+GROUPS |= {"pair_warps": "decay", "query_warps": "query"}
 WORK = {  # group -> (column, width, what it does)
-    "load_warp": ((0, 2, "q, k"), (2, 3, "slice 1:\nS v Z dO\ndS L"), (5, 3, "slice 2"),
+    "feed_warp": ((0, 2, "q, k"), (2, 3, "slice 1:\nS v Z dO\ndS L"), (5, 3, "slice 2"),
                   (8, 3, "next head")),
     "delta_warps": ((5, 3, "R, then E\nS dSᵀ"), (8, 3, "R, then E\nS dSᵀ"), (11, 2.4, "sums")),
     "key_warps": ((5, 3, "dK −= Z S"), (8, 3, "dK += E dS\ndK −= Z S"),
                   (11, 2.4, "dK += …\nsums"), (15, 3, "dK += Xᵀ Q\n+ N K\n+ Nᵀ K")),
-    "score_warps": ((8, 3, "X += dO Eᵀ\nY += Z Eᵀ"), (11, 2.4, "X += …\nY += …"),
+    "pair_warps": ((8, 3, "X += dO Eᵀ\nY += Z Eᵀ"), (11, 2.4, "X += …\nY += …"),
                     (13.4, 1.6, "X, N"), (15, 3, "dβ, dg")),
     "query_warps": ((5, 3, "dQ += dO S\ndV"), (8, 3, "dQ += dO S\ndV"), (11, 2.4, "sums"),
                     (15, 3, "dQ += X K")),
 }  # fmt: skip
 HANDED = (  # what is handed over, in which column, from which group to which
-    ("tiles", 5, "load_warp", ("delta_warps", "key_warps", "query_warps")),
-    ("E", 8, "delta_warps", ("key_warps", "score_warps")),
-    ("X, N", 15, "score_warps", ("key_warps", "query_warps")),
+    ("tiles", 5, "feed_warp", ("delta_warps", "key_warps", "query_warps")),
+    ("E", 8, "delta_warps", ("key_warps", "pair_warps")),
+    ("X, N", 15, "pair_warps", ("key_warps", "query_warps")),
 )
 
 

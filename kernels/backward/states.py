@@ -15,7 +15,7 @@ from ..common.tokens import first_slot, load_tile, sequence_bounds
 
 
 @triton.jit
-def next_state(
+def state_after(
     S, k_ptr, v_ptr, beta_ptr, c_ptr, T_ptr, left, V_left,
     H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
     C: tl.constexpr, BK: tl.constexpr, BV: tl.constexpr,
@@ -80,7 +80,7 @@ def chunk_states_kernel(
         tl.store(states_ptr + state_at, S.to(states_ptr.dtype.element_ty), mask=S_valid)
         states_ptr += HV * V * K
         at = begin + j * C
-        S = next_state(
+        S = state_after(
             S, k_ptr + (at * H + h) * K, v_ptr + (at * HV + hv) * V + first_v,
             beta_ptr + at * HV + hv, c_ptr + first + at, T_ptr + (first + at) * C,
             C, V - first_v, H, HV, K, V, C, BK, BV, True, PRECISION,

@@ -58,12 +58,12 @@ LINE = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))
 
 
 @gluon.jit
-def add(a, b):
+def plus(a, b):
     return a + b
 
 
 @gluon.jit
-def load_numbers(g_ptr, beta_ptr, first, stride, left, HAS_G: gl.constexpr):
+def load_gate_numbers(g_ptr, beta_ptr, first, stride, left, HAS_G: gl.constexpr):
     """Log-decays and write strengths of one value head's tokens."""
     t = gl.arange(0, C, TOKEN)
     at = first + t * stride
@@ -138,7 +138,7 @@ def ut_transform_16bit_kernel(
             k = k + (gl.load(k_at, mask=valid, other=0.0),)
     async_copy.commit_group()
     at = start.to(gl.int64) * (H * group) + h * group
-    g, beta = load_numbers(g_ptr, beta_ptr, at, H * group, left, HAS_G)
+    g, beta = load_gate_numbers(g_ptr, beta_ptr, at, H * group, left, HAS_G)
     async_copy.wait_group(0)
     if not HOPPER:
         for part in gl.static_range(BK // PART):
@@ -176,7 +176,7 @@ def ut_transform_16bit_kernel(
         c = gl.zeros([C], gl.float32, TOKEN)
         if HAS_G:
             g_log2 = g * LOG2_E
-            c = gl.associative_scan(gl.where(g_log2 < RESET, RESET, g_log2), 0, add)
+            c = gl.associative_scan(gl.where(g_log2 < RESET, RESET, g_log2), 0, plus)
         first = hv.to(gl.int64) * total + start
         gl.store(c_ptr + first + t, c, mask=t < left)
         if strength_ptr is not None:
@@ -185,7 +185,7 @@ def ut_transform_16bit_kernel(
         beta_tile.store(beta)
         at += 1  # the next head's, while this one is worked on
         more = gl.where(hv + 1 < (h + 1) * group, left, 0)
-        g, beta = load_numbers(g_ptr, beta_ptr, at, H * group, more, HAS_G)
+        g, beta = load_gate_numbers(g_ptr, beta_ptr, at, H * group, more, HAS_G)
 
         A = ()
         for a in gl.static_range(BLOCKS):

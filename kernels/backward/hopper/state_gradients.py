@@ -8,7 +8,8 @@ A program has a sequence, a value head and 64 value dimensions, and walks from t
 first; everything but q and k is transposed, `[d_v, .]`. The chain dS' -> dE -> Z -> dS decides the
 time, and three groups of warps share the work around it:
 
-    load_warp     brings the tiles and weights of the next chunks
+    load_warp_backwards
+                  brings the tiles and weights of the next chunks
     helper_warps  prepare what does not wait for the chain: the scores, dO with its decay, T_inv - I
                   in the dtype of the gradients, and zeros where a short chunk has no tokens
     chain_warps   carry dS in registers, and write dS' and dV
@@ -70,7 +71,7 @@ from ...forward.hopper.chain import (
 
 
 @gluon.jit
-def load_warp(
+def load_warp_backwards(
     q, k, do, T, c_ptr, beta_ptr, beta_stride, q_tiles, k_tiles, do_tiles, T_tiles, weights,
     full, free, tokens, begin, key_column, value_column, T_row,
 ):  # fmt: skip
@@ -150,7 +151,7 @@ def helper_warps(
 
 
 @gluon.jit
-def leave(dS, out, row, tile):
+def leave_state(dS, out, row, tile):
     """Write a state's gradient to memory, by the copy engine."""
     tma.store_wait(0)
     tile.store(dS)
@@ -181,7 +182,7 @@ def chain_warps(
         left = gl.minimum(tokens - first, C)
         dS_in = dS.to(dtype)
         if WIDE:
-            leave(dS_in, dS_out, dS_row - j * dS_step, dS_tile)
+            leave_state(dS_in, dS_out, dS_row - j * dS_step, dS_tile)
         mbarrier.wait(ready.index(b), (j // TURNS) & 1)
 
         # eq-grad-solve
@@ -190,7 +191,7 @@ def chain_warps(
         read = matmul(dS_operand, k.permute((1, 0)), zero, False)
         seen = matmul(do_tiles.index(s).permute((1, 0)), scores_tiles.index(b), zero, False)
         if not WIDE:
-            leave(dS_in, dS_out, dS_row - j * dS_step, dS_tile)
+            leave_state(dS_in, dS_out, dS_row - j * dS_step, dS_tile)
         to_end = weight(weights, s, TO_END)
         reads = -weight(weights, s, FROM_START) * weight(weights, s, STRENGTH)
         whole = weights.index(WEIGHTS * s + WHOLE).slice(0, 1)  # the same for all tokens
@@ -297,7 +298,7 @@ def state_gradients_hopper_kernel(
                 tokens, scale, weights, q_tiles, k_tiles, do_tiles, T_tiles,
                 scores_tiles, decayed_tiles, inverse_tiles, full, ready, used,
             )),
-            (load_warp, (
+            (load_warp_backwards, (
                 q, k, do, T_inv, c_ptr, beta_ptr, HV, q_tiles, k_tiles, do_tiles, T_tiles, weights,
                 full, free, tokens, token_0, h * K, value_column, hv * total,
             )),

@@ -44,7 +44,7 @@ def keep(S, states, row, S_tiles):
 
 
 @gluon.jit
-def state_warps(
+def kept_state_warps(
     S, steps, chunks, states, row, step, S_tiles, k_tiles, v_tiles, T_tiles, weights, full, free,
     R, R_tile, begin, column,
 ):  # fmt: skip
@@ -103,7 +103,7 @@ def chunk_states_hopper_kernel(
     beta_ptr += token_0.to(gl.int64) * HV + hv
     gl.warp_specialize(
         [
-            (state_warps, (
+            (kept_state_warps, (
                 S, steps, chunks, states, (slot * HV + hv) * V + first_v, HV * V, S_tiles,
                 k_tiles, v_tiles, T_tiles, weights, full, free,
                 R_out, R_tile, token_0, hv * V + first_v,

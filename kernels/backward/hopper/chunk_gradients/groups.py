@@ -79,7 +79,7 @@ from .places import (
 
 
 @gluon.jit
-def row_sums(x, dx):
+def sums_of_products(x, dx):
     """Sums of the rows of `x . dx`, where `x` is a tile in shared memory."""
     return gl.sum(x.load(dx.type.layout).to(gl.float32) * dx, axis=1)
 
@@ -205,7 +205,7 @@ def query_warps(
                     beta = weight_of(vectors, head, STRENGTH, gl.SliceLayout(1, LINES))[:, None]
                     arrive(signal, HEAD_FREE, head)
                     decay = (scale * gamma)[:, None]
-                    q_sums = -row_sums(q, dq)
+                    q_sums = -sums_of_products(q, dq)
                     for j in tl.range(V // BV, disable_licm=True):
                         wait(signal, FULL, n)
                         S = S_tile(wide, n)
@@ -218,7 +218,7 @@ def query_warps(
                         dq = warpgroup_mma_wait(0, deps=[dq])
                         arrive(signal, FREE, n)
                         n += 1
-                    q_sums += row_sums(q, dq)
+                    q_sums += sums_of_products(q, dq)
                     wait_free(signal, SUMS_FREE, head)
                     vectors.index(A_OF_QUERY).store(q_sums)
                     arrive(signal, SUMS, head)
@@ -228,12 +228,12 @@ def query_warps(
                     dq = warpgroup_mma_wait(0, deps=[dq])
                     arrive(signal, SCORES_FREE, head)
                     head += 1
-                leave(dq, dq_out, start, (h * HALVES + half) * WIDTH, q, signal, pair)
+                leave_for_memory(dq, dq_out, start, (h * HALVES + half) * WIDTH, q, signal, pair)
                 pair += 1
 
 
 @gluon.jit
-def leave(x, out, row, column, tile, signal, pair):
+def leave_for_memory(x, out, row, column, tile, signal, pair):
     """Write dq or dk by the copy engine, from the place of q or k when all have read it."""
     arrive(signal, PAIR_READ, pair)
     wait(signal, PAIR_READ, pair)
@@ -273,7 +273,7 @@ def key_warps(
                     beta = weight_of(vectors, head, STRENGTH, operand_rows)
                     reads = (-gamma * rest(beta))[:, None]
                     arrive(signal, HEAD_FREE, head)
-                    k_sums = -row_sums(k, dk)
+                    k_sums = -sums_of_products(k, dk)
                     for _ in tl.range(V // BV, disable_licm=True):
                         wait(signal, FULL, n)
                         Z = Z_tile(square, n).load(operand).to(gl.float32)
@@ -287,7 +287,7 @@ def key_warps(
                         dk = warpgroup_mma_wait(0, deps=[dk])
                         arrive(signal, FREE, n)
                         n += 1
-                    k_sums += row_sums(k, dk)
+                    k_sums += sums_of_products(k, dk)
                     wait_free(signal, SUMS_FREE, head)
                     vectors.index(B_OF_KEY).store(k_sums)
                     arrive(signal, SUMS, head)
@@ -301,5 +301,5 @@ def key_warps(
                     arrive(signal, SCORES_FREE, head)
                     head += 1
                 column = (item % H * HALVES + half) * WIDTH
-                leave(dk, dk_out, start, column, k, signal, pair)
+                leave_for_memory(dk, dk_out, start, column, k, signal, pair)
                 pair += 1

@@ -13,11 +13,11 @@ the key head its value heads, in slices of 64 value dimensions. Four groups of f
 work, since no group has registers for more than one of its sums; one warp loads. They meet in
 shared memory (`places`). For each value head:
 
-    load_warp    brings T_inv and the weights, then v, dO, Z, S and dS' of slice after slice
+    feed_warp    brings T_inv and the weights, then v, dO, Z, S and dS' of slice after slice
     delta_warps  E of each slice, for the three others                     `groups`
     query_warps  dQ += diag(gamma) dO S of each slice; then X K
     key_warps    dK += -diag(beta gamma) Z S + .. E dS' of each slice; then X^T Q + (N + N^T) K
-    score_warps  dO E^T and Z E^T of each slice; X and N from them, for    `pairs`
+    pair_warps   dO E^T and Z E^T of each slice; X and N from them, for    `pairs`
                  the two above; dbeta and dg from what all have summed
 
 Whole chunks only: the portable kernel has the short ones. For 16-bit inputs, head dimensions of 64,
@@ -49,7 +49,7 @@ from ....forward.hopper.chain import (
     weigh,
 )
 from .groups import delta_warps, key_warps, query_warps
-from .pairs import score_warps
+from .pairs import pair_warps
 from .places import (
     ARRIVALS,
     FREE,
@@ -75,7 +75,7 @@ from .places import (
 
 
 @gluon.jit
-def load_warp(
+def feed_warp(
     q, k, v, do, dV, T, S, dS, c_ptr, beta_ptr, wide, square, vectors, signal,
     cu_seqlens_ptr, N, slots, tokens, total,
     H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, HALVES: gl.constexpr, PACKED: gl.constexpr,
@@ -154,11 +154,11 @@ def chunk_gradients_hopper_kernel(
                 dk, wide, square, vectors, signal,
                 cu_seqlens_ptr, N, slots, T, H, HV, V, HALVES, PACKED,
             )),
-            (score_warps, (
+            (pair_warps, (
                 wide, square, vectors, signal, dg_ptr, dbeta_ptr, cu_seqlens_ptr, scale,
                 N, slots, T, H, HV, V, HALVES, HAS_G, PACKED,
             )),
-            (load_warp, (
+            (feed_warp, (
                 q, k, v, do, dV, T_inv, S, dS, c_ptr, beta_ptr, wide, square, vectors, signal,
                 cu_seqlens_ptr, N, slots, T, total, H, HV, V, HALVES, PACKED,
             )),

@@ -84,7 +84,7 @@ def add(ptr, x, half, HALVES: gl.constexpr):
 
 
 @gluon.jit
-def score_warps(
+def pair_warps(
     wide, square, vectors, signal, dg_ptr, dbeta_ptr, cu_seqlens_ptr, scale, N, slots, tokens,
     H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, HALVES: gl.constexpr,
     HAS_G: gl.constexpr, PACKED: gl.constexpr,

@@ -6,7 +6,7 @@ All groups go the same way, and number what they come to from zero:
     head    within a pair, each value head: T_inv, and the weights of the tokens
     n       within a head, each slice of 64 value dimensions: v (or R), dO, Z, S and dS'
 
-Each of these has two places and takes them in turn, so that `load_warp` fills one while the other
+Each of these has two places and takes them in turn, so that `feed_warp` fills one while the other
 is read. What a head's groups hand to each other, X and N and sums of rows, has one.
 
 A signal is a barrier in shared memory. It ends a phase when all its `ARRIVALS` have come, and the
