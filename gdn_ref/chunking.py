@@ -84,8 +84,6 @@ def scan_tokens(step, S, vectors, scalars=()):
     for t in range(T):
         o, S = step(S, *(x[..., t, :] for x in vectors), *(x[..., t] for x in scalars))
         outputs.append(o)
-    if len(outputs) == 1:  # as in decoding: nothing to copy
-        return outputs[0][..., None, :], S
     return array_namespace(values).stack(outputs, axis=-2) if outputs else values, S
 
 

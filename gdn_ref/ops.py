@@ -13,6 +13,7 @@ from torch.nn.functional import softplus
 
 from . import compiled, reference, validation
 from .prepared import prepared
+from .reference import in_dtype
 
 NORM_EPSILON = 1e-6  # added to the squared norm, as flash-linear-attention does
 
@@ -200,18 +201,18 @@ def activated(
     """Norm, gate and write strength in PyTorch, then `forward` on vectors of this dtype."""
     exact = torch.promote_types(dtype, torch.float32)
     if norm:
-        q, k = unit_rows(q.to(exact)), unit_rows(k.to(exact))
-    g = None if g is None else g.to(exact)
+        q, k = unit_rows(in_dtype(q, exact)), unit_rows(in_dtype(k, exact))
+    g = None if g is None else in_dtype(g, exact)
     if A_log is not None:
         g = log_decay(g, A_log.to(exact), None if dt_bias is None else dt_bias.to(exact))
-    beta = beta.to(exact)
+    beta = in_dtype(beta, exact)
     if sigmoid:
         beta = (2 if negative else 1) * torch.sigmoid(beta)
-    S = None if initial_state is None else initial_state.to(exact)
+    S = None if initial_state is None else in_dtype(initial_state, exact)
     S = S if S is None or v_first else S.mT
-    vectors = (x.to(dtype) for x in (q, k, v))
+    vectors = (in_dtype(x, dtype) for x in (q, k, v))
     o, S, *_ = forward(*vectors, g, beta, scale, S, cu_seqlens, chunk_size)
-    return o.to(v.dtype), (S if v_first else S.mT).contiguous()
+    return in_dtype(o, v.dtype), (S if v_first else S.mT).contiguous()
 
 
 def unit_rows(x):

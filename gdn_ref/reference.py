@@ -41,11 +41,23 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
         initial_state = torch.zeros(N, HV, V, K, dtype=dtype, device=v.device)
 
     grouped = HV != H
-    S = initial_state.to(dtype)
+    S = in_dtype(initial_state, dtype)
     S = S.unflatten(1, (H, HV // H)) if grouped else S
-    vectors = [heads_first(x.to(dtype), H, grouped) for x in (q.to(dtype) * scale, k, v)]
-    scalars = [heads_first(x.to(dtype), H, grouped) for x in (g, beta) if x is not None]
     rule = delta_rule if g is None else gated_delta_rule
+    tensors = [in_dtype(x, dtype) for x in (q, k, v, g, beta) if x is not None]
+    tensors[0] = tensors[0] * scale
+    if chunk_size is None and cu_seqlens is None and k.shape[1] == 1:  # as in decoding: one step
+        tokens = (x.squeeze(1) for x in tensors)
+        if grouped:
+            tokens = (x.unflatten(1, (H, x.shape[1] // H)) for x in tokens)
+        with without_autocast(v.device.type):
+            o, S = rule.step(S, *tokens)
+        if grouped:
+            o, S = o.flatten(1, 2), S.flatten(1, 2)
+        return in_dtype(o.unsqueeze(1), v.dtype).contiguous(), S
+
+    vectors = [heads_first(x, H, grouped) for x in tensors[:3]]
+    scalars = [heads_first(x, H, grouped) for x in tensors[3:]]
     scan = rule.recurrent if chunk_size is None else partial(rule.chunkwise, chunk_size=chunk_size)
 
     with without_autocast(v.device.type):
@@ -64,12 +76,17 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
     o = o.movedim(-2, 1)
     if grouped:
         o, S_last = o.flatten(2, 3), S_last.flatten(1, 2)
-    return o.to(v.dtype).contiguous(), S_last.clone() if k.shape[1] == 0 else S_last
+    return in_dtype(o, v.dtype).contiguous(), S_last.clone() if k.shape[1] == 0 else S_last
+
+
+def in_dtype(x, dtype):
+    """`x.to(dtype)`, which takes its time on the host even when there is nothing to do."""
+    return x if x.dtype == dtype else x.to(dtype)
 
 
 def without_autocast(device_type):
     """Autocast, which would put the products in 16 bits, off; the meta device has none."""
-    if torch.amp.is_autocast_available(device_type):
+    if torch.amp.is_autocast_available(device_type) and torch.is_autocast_enabled(device_type):
         return torch.autocast(device_type, enabled=False)
     return nullcontext()
 

@@ -50,7 +50,7 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
      "F1 @ F2,", "F2 @ F1,",
      REFERENCE, "test_a_scan_of_chunk_maps_is_the_recurrence[numpy-decays]"),
     ("the output forgets the scale", "gdn_ref/reference.py",
-     "* scale, k, v)", ", k, v)",
+     "tensors[0] * scale", "tensors[0]",
      OPS, "test_equals_the_loop[1-1-1-chunk]"),
     ("a packed sequence starts from its neighbour's state", "gdn_ref/reference.py",
      "S.split(1)", "S.roll(1, 0).split(1)",

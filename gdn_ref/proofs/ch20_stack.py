@@ -14,7 +14,7 @@ from torch.utils.flop_counter import flop_registry
 
 from .. import gated_delta_rule
 
-MUL = torch.ops.aten.mul.Tensor
+PRODUCTS = (torch.ops.aten.mul.Tensor, torch.ops.aten.addcmul.default)
 ROWS = torch.bfloat16  # weights and cached rows; states are float32
 
 
@@ -34,7 +34,7 @@ class Watch(TorchDispatchMode):
         packet = function._overloadpacket
         if packet in flop_registry:
             self.flops += flop_registry[packet](*args, **(kwargs or {}), out_val=out)
-        elif self.elementwise and function is MUL:
+        elif self.elementwise and function in PRODUCTS:
             self.flops += 2 * out.numel()
         return out
 
