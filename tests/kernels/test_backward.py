@@ -4,6 +4,7 @@ Every gradient is compared in relative Frobenius norm with the one that autograd
 """
 
 import math
+import threading
 from contextlib import contextmanager
 from functools import partial
 from itertools import product
@@ -646,31 +647,68 @@ class Stream:
         self.log.append(f"{self.name} waits for {other.name}")
 
 
-@pytest.mark.parametrize("room", [True, False])
-def test_states_go_beside_their_gradients_where_there_is_room(monkeypatch, room):
-    log = []
+@pytest.fixture
+def streams(monkeypatch):
+    """A log of launches and waits on a Hopper GPU that is not there, and what runs a call on it."""
+    log, failing = [], []
     own, side = Stream("own", log), Stream("side", log)
     here = [own]
 
     @contextmanager
     def on(stream):
         here.append(stream)
-        yield
-        here.pop()
+        try:
+            yield
+        finally:
+            here.pop()
 
     def launch(kernel, *rest, **options):
         log.append(f"{kernel.fn.__name__} on {here[-1].name}")
+        if kernel.fn.__name__ in failing:
+            raise RuntimeError("no room")
 
     monkeypatch.setattr(host_launch, "launch", launch)
     monkeypatch.setattr(gpu, "has_hopper_engines", lambda device: True)
     monkeypatch.setattr(kernels, "side_stream", lambda device: side)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda: here[-1])
     monkeypatch.setattr(torch.cuda, "stream", on)
-    (*tokens, _, _), do, _ = contiguous_call(T=64, K=64, V=64)
-    tokens = [x.half() for x in tokens[:3]] + tokens[3:]
-    chains = 2 * tokens[2].shape[0] * tokens[2].shape[2]
-    monkeypatch.setattr(gpu, "multiprocessors", lambda device: chains - (not room))
-    kernels.prepare_backward(1.0, 64)(*tokens, None, None, do.half(), None)
+
+    def run(room=True, fails=()):
+        failing[:] = fails
+        (*tokens, _, _), do, _ = contiguous_call(T=64, K=64, V=64)
+        tokens = [x.half() for x in tokens[:3]] + tokens[3:]
+        chains = 2 * tokens[2].shape[0] * tokens[2].shape[2]
+        monkeypatch.setattr(gpu, "multiprocessors", lambda device: chains - (not room))
+        kernels.prepare_backward(1.0, 64)(*tokens, None, None, do.half(), None)
+
+    return log, run
+
+
+@pytest.mark.parametrize("fails", ["chunk_states_hopper_kernel", "state_gradients_hopper_kernel"])
+def test_an_error_leaves_no_stream_at_work(streams, fails):
+    """Memory goes back to PyTorch then, which knows nothing of the other stream."""
+    log, run = streams
+    with pytest.raises(RuntimeError, match="no room"):
+        run(fails=[fails])
+    assert log[-1] == "own waits for side"
+
+
+def test_each_thread_has_a_stream_of_its_own(monkeypatch):
+    made = []
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: made.append(device) or object())
+    device = torch.device("cuda", 7)
+    found = [kernels.side_stream(device), kernels.side_stream(device)]
+    other = threading.Thread(target=lambda: found.append(kernels.side_stream(device)))
+    other.start()
+    other.join()
+    vars(kernels._streams).clear()
+    assert found[0] is found[1] is not found[2] and made == [device, device]
+
+
+@pytest.mark.parametrize("room", [True, False])
+def test_states_go_beside_their_gradients_where_there_is_room(streams, room):
+    log, run = streams
+    run(room)
     other = "side" if room else "own"
     expected = [
         "side waits for own", f"chunk_states_hopper_kernel on {other}",
