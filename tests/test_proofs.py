@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -378,6 +379,9 @@ def test_the_exit_code_tells(tmp_path, residual, mutant, code, word):
     assert done.returncode == code, done.stderr
     assert f"{word} eq-test" in done.stderr if word else "eq-test" not in done.stderr
     assert "2 equations checked by 2 checks" in done.stdout
+    survived = "survived" in done.stderr
+    counted = re.search(r"(\d+) of (\d+) mutants rejected", done.stdout)
+    assert counted and (counted[1] != counted[2]) == survived
 
 
 def results_of_this_tree(folder):

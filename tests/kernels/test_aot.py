@@ -22,6 +22,7 @@ RUNS = [(capability, family) for capability in CAPABILITIES for family in KERNEL
         if capability == 90 or "hopper" not in family]  # fmt: skip
 # the most one program may have
 SHARED_BYTES = {80: 166912, 86: 101376, 90: 232448, 100: 232448, 120: 101376}
+TENSOR_MEMORY_COLUMNS = 512
 # float32 operands take three tf32 products each, and spill; the 16-bit kernels hardly do, and
 # of those made for Hopper the scan of 128 and 256 key dimensions alone, a few numbers, most of them
 # in its short last chunk; the gradients of one chunk are more than registers hold. Half of a state
@@ -53,7 +54,10 @@ def compiled(*arguments):
 def test_every_kernel_fits_its_architecture(capability, family):
     kernels = compiled(capability, family)
     assert len(kernels) == KERNELS[family]
+    with_products = any(used["products"] for used in kernels.values())
+    assert with_products == family.startswith("hopper")
     for name, used in kernels.items():
+        assert used["tensor_memory_columns"] <= TENSOR_MEMORY_COLUMNS, name
         if "first K=256" not in name:  # which is there to be read
             assert used["shared_bytes"] <= SHARED_BYTES[capability], name
         assert used["registers"] > 16, f"{name}: compiled to nothing"
