@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from . import validation
-from .prepared import prepared
+from .prepared import CHUNKS, DECODE, RULE, prepared
 
 
 @torch.library.custom_op("gdn_ref::chunk_forward", mutates_args=())
@@ -16,11 +16,11 @@ def forward(
     initial_state: Tensor | None, cu_seqlens: Tensor | None, chunk_size: int,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Outputs and final state; arguments and results as those of `reference.forward`."""
-    from .kernels.forward.launches import prepare_chunk_forward
+    from .kernels.forward.launches import chunk_forward_like
 
     tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
     options = {"scale": scale, "chunk_size": chunk_size}
-    return remembered(prepare_chunk_forward, tensors, options)(*tensors)
+    return remembered(chunk_forward_like, tensors, CHUNKS, options)(*tensors)
 
 
 @torch.library.custom_op("gdn_ref::chunk_forward_keep", mutates_args=())
@@ -30,20 +30,20 @@ def forward_keep(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """`forward` in training: also `c` and `T_inv`, empty where `backward` cannot use them."""
     from .kernels.backward.launches import new_kept, same_chunks
-    from .kernels.forward.launches import prepare_chunk_forward
+    from .kernels.forward.launches import chunk_forward_like
 
     tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
     keep = same_chunks(k, v, cu_seqlens, chunk_size)
     options = {"scale": scale, "chunk_size": chunk_size, "keep": keep}
-    o, S, *kept = remembered(prepare_chunk_forward, tensors, options)(*tensors)
+    o, S, *kept = remembered(chunk_forward_like, tensors, CHUNKS, options)(*tensors)
     c, T_inv = kept or new_kept(k, v, cu_seqlens, chunk_size)
     T_inv[len(c) :].zero_()  # the room, which no kernel writes: results follow from arguments
     return o, S, c, T_inv
 
 
-def remembered(prepare, tensors, options):
+def remembered(prepare, tensors, roles, options):
     """`prepare(*tensors, **options)`, once for calls that look alike."""
-    return prepared(prepare_with, tensors, (prepare, tuple(options.items())))
+    return prepared(prepare_with, tensors, roles, (prepare, tuple(options.items())))
 
 
 def prepare_with(*tensors_and_options):
@@ -80,16 +80,16 @@ def backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of `forward`, as `chunk_backward` of the kernels; `dg` is empty without `g`."""
     tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
-    run = prepared(prepare_backward, tensors, (scale, chunk_size))
+    run = prepared(backward_for, tensors, CHUNKS, (scale, chunk_size))
     dq, dk, dv, dg, dbeta, dS_first = run(*tensors, do, dS, c, T_inv)
     return dq, dk, dv, beta.new_empty(0) if dg is None else dg, dbeta, dS_first
 
 
-def prepare_backward(q, k, v, g, beta, initial_state, cu_seqlens, scale, chunk_size):
+def backward_for(q, k, v, g, beta, initial_state, cu_seqlens, scale, chunk_size):
     """For `prepared`: the backward pass after any forward pass that looks like this."""
-    from .kernels.backward.launches import prepare_backward
+    from .kernels.backward.launches import Backward
 
-    return prepare_backward(scale, chunk_size)
+    return Backward(scale, chunk_size)
 
 
 @backward.register_fake
@@ -131,13 +131,13 @@ def recurrent(
     dt_bias: Tensor | None, initial_state: Tensor | None, cu_seqlens: Tensor | None,
     scale: float, norm: bool, sigmoid: bool, negative: bool, v_first: bool,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Outputs and final state, token by token; see `prepare_recurrent` of the kernels."""
-    from .kernels.decode.launches import prepare_recurrent
+    """Outputs and final state, token by token; see `Recurrent` of the kernels."""
+    from .kernels.decode.launches import Recurrent
 
     tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens)
     options = {"scale": scale, "v_first": v_first, "norm": norm}
     options |= {"sigmoid": sigmoid, "negative": negative}
-    return remembered(prepare_recurrent, tensors, options)(*tensors)
+    return remembered(Recurrent, tensors, RULE, options)(*tensors)
 
 
 @recurrent.register_fake
@@ -158,13 +158,13 @@ def decode(
     dt_bias: Tensor | None, pool: Tensor, cu_seqlens: Tensor | None, slot_idx: Tensor | None,
     scale: float, state_v_first: bool, norm: bool, sigmoid: bool, negative: bool,
 ) -> Tensor:  # fmt: skip
-    """Outputs, and states in `pool`; arguments as those of `prepare_decode` of the kernels."""
-    from .kernels.decode.launches import prepare_decode
+    """Outputs, and states in `pool`; arguments as those of `Decode` of the kernels."""
+    from .kernels.decode.launches import Decode
 
     tensors = (q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx)
     options = {"scale": scale, "state_v_first": state_v_first, "norm": norm}
     options |= {"sigmoid": sigmoid, "negative": negative}
-    return remembered(prepare_decode, tensors, options)(*tensors)
+    return remembered(Decode, tensors, DECODE, options)(*tensors)
 
 
 @decode.register_fake

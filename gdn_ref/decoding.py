@@ -11,7 +11,7 @@ import torch
 
 from . import compiled, layer_validation, validation
 from .ops import asks_gradient, fused_recurrent_gated_delta_rule
-from .prepared import prepared
+from .prepared import DECODE, prepared
 
 
 def decode(
@@ -93,21 +93,12 @@ def decode(
     ----------
     S. Yang, J. Kautz, A. Hatamizadeh, "Gated Delta Networks", 2024.
     """
-    validation.check_flags(
-        use_qk_l2norm_in_kernel=use_qk_l2norm_in_kernel,
-        state_v_first=state_v_first,
-        use_gate_in_kernel=use_gate_in_kernel,
-        use_beta_sigmoid_in_kernel=use_beta_sigmoid_in_kernel,
-        allow_neg_eigval=allow_neg_eigval,
-    )
-    validation.check_scale(scale)
-    validation.check_backend(backend)
     tensors = (q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx)
     options = (
         scale, use_qk_l2norm_in_kernel, state_v_first, use_gate_in_kernel,
         use_beta_sigmoid_in_kernel, allow_neg_eigval, backend,
     )  # fmt: skip
-    run = prepared(prepare, tensors, options)
+    run = prepared(runner, tensors, DECODE, options)
     if cu_seqlens is not None:
         validation.check_cu_seqlens(cu_seqlens, *q.shape[:2], q.device)
     if slot_idx is not None:
@@ -115,7 +106,7 @@ def decode(
     return run(*tensors)
 
 
-def prepare(
+def runner(
     q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx,
     scale, norm, state_v_first, use_gate_in_kernel, sigmoid, negative, backend,
 ):  # fmt: skip
@@ -124,6 +115,15 @@ def prepare(
     A loop that decodes makes the same call again and again, with other numbers: it pays for this
     once.
     """
+    validation.check_flags(
+        use_qk_l2norm_in_kernel=norm,
+        state_v_first=state_v_first,
+        use_gate_in_kernel=use_gate_in_kernel,
+        use_beta_sigmoid_in_kernel=sigmoid,
+        allow_neg_eigval=negative,
+    )
+    validation.check_scale(scale)
+    validation.check_backend(backend)
     validation.check_tensors(q, k, v, g, beta, None, cu_seqlens, False)
     validation.check_gate(use_gate_in_kernel, g, A_log, dt_bias, v)
     validation.check_beta_range(negative, sigmoid)
@@ -147,11 +147,9 @@ def prepare(
         return partial(compiled.decode, **options)
     for dtype in {common, q.dtype, k.dtype, v.dtype, pool.dtype}:
         validation.check_triton(v.device, dtype, q.shape[3], v.shape[3], 64)
-    from .kernels.decode.launches import prepare_decode
+    from .kernels.decode.launches import Decode
 
-    return prepare_decode(
-        q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx, **options
-    )  # fmt: skip
+    return Decode(q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx, **options)
 
 
 def decode_reference(

@@ -12,7 +12,7 @@ from torch.autograd import forward_ad
 from torch.nn.functional import softplus
 
 from . import compiled, reference, validation
-from .prepared import prepared
+from .prepared import RULE, prepared
 from .reference import in_dtype
 
 NORM_EPSILON = 1e-6  # added to the squared norm, as flash-linear-attention does
@@ -103,7 +103,8 @@ def chunk_gated_delta_rule(
     S. Yang, J. Kautz, A. Hatamizadeh, "Gated Delta Networks", 2024. Names and defaults:
     flash-linear-attention 0.6.0.
     """
-    validation.check_chunk_size(chunk_size)
+    if chunk_size is None:  # which asks for the other form, in the function that both share
+        validation.check_chunk_size(chunk_size)
     if transpose_state_layout is not None:
         state_v_first = validation.renamed(state_v_first, transpose_state_layout)
     return gated_delta_rule(
@@ -140,33 +141,36 @@ def gated_delta_rule(
     allow_neg_eigval, chunk_size, backend,
 ):  # fmt: skip
     """Both public functions; `chunk_size` None asks for the token by token form."""
-    validation.check_flags(
-        output_final_state=output_final_state,
-        use_qk_l2norm_in_kernel=use_qk_l2norm_in_kernel,
-        state_v_first=state_v_first,
-        use_gate_in_kernel=use_gate_in_kernel,
-        use_beta_sigmoid_in_kernel=use_beta_sigmoid_in_kernel,
-        allow_neg_eigval=allow_neg_eigval,
-    )
-    validation.check_scale(scale)
-    validation.check_backend(backend)
     tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens)
     options = (
-        scale, use_qk_l2norm_in_kernel, state_v_first, use_gate_in_kernel,
+        scale, output_final_state, use_qk_l2norm_in_kernel, state_v_first, use_gate_in_kernel,
         use_beta_sigmoid_in_kernel, allow_neg_eigval, chunk_size, backend,
     )  # fmt: skip
-    run = prepared(prepare, tensors, options)
+    run = prepared(runner, tensors, RULE, options)
     if cu_seqlens is not None:
         validation.check_cu_seqlens(cu_seqlens, *q.shape[:2], q.device)
     o, S = run(*tensors)
     return o, (S if output_final_state else None)
 
 
-def prepare(
+def runner(
     q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens,
-    scale, norm, v_first, use_gate_in_kernel, sigmoid, negative, chunk_size, backend,
+    scale, output_final_state, norm, v_first, use_gate_in_kernel, sigmoid, negative, chunk_size,
+    backend,
 ):  # fmt: skip
     """Check everything but numbers; then the backend, as a function of the nine tensors."""
+    if chunk_size is not None:
+        validation.check_chunk_size(chunk_size)
+    validation.check_flags(
+        output_final_state=output_final_state,
+        use_qk_l2norm_in_kernel=norm,
+        state_v_first=v_first,
+        use_gate_in_kernel=use_gate_in_kernel,
+        use_beta_sigmoid_in_kernel=sigmoid,
+        allow_neg_eigval=negative,
+    )
+    validation.check_scale(scale)
+    validation.check_backend(backend)
     validation.check_tensors(q, k, v, g, beta, initial_state, cu_seqlens, v_first)
     validation.check_gate(use_gate_in_kernel, g, A_log, dt_bias, v)
     validation.check_beta_range(negative, sigmoid)
@@ -191,7 +195,7 @@ def prepare(
     from .kernels import rule
 
     tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens)
-    return rule.prepare(tensors, common, gradient, chunk_size, options)
+    return rule.rule_for(tensors, common, gradient, chunk_size, options)
 
 
 def activated(

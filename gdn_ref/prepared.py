@@ -1,8 +1,8 @@
 """Calls that look alike are checked once: what runs them is remembered.
 
-A model makes the same call again and again, with other numbers. All but the numbers decides whether
-a call is right, and how it runs; finding that out takes longer on the host than small kernels take
-on a GPU.
+A model makes the same call again and again, with other numbers, and with other lengths. All but
+those decides whether a call is right, and how it runs; finding that out takes longer on the host
+than small kernels take on a GPU. Of lengths it only matters whether they agree.
 """
 
 import torch
@@ -11,24 +11,36 @@ from torch.autograd import forward_ad
 MOST_REMEMBERED = 1024
 _remembered = {}  # how a call looks -> what runs it
 
+# what a tensor is to a call: which of its axes have another size at each call
+TOKENS = "[B, T, ...]"
+SEQUENCES = "[N, ...]"
+OFFSETS = "[N + 1]"
+POOL = "[slots, ...]"
+WHOLE = "[...]"
 
-def prepared(prepare, tensors, options):
+CHUNKS = (*[TOKENS] * 5, SEQUENCES, OFFSETS)  # q, k, v, g, beta, initial_state, cu_seqlens
+RULE = (*[TOKENS] * 5, WHOLE, WHOLE, SEQUENCES, OFFSETS)  # with A_log and dt_bias after beta
+DECODE = (*[TOKENS] * 5, WHOLE, WHOLE, POOL, OFFSETS, SEQUENCES)  # cu_seqlens, then slot_idx
+
+
+def prepared(prepare, tensors, roles, options):
     """`prepare(*tensors, *options)`, or what it returned for a call that looked like this one.
 
-    `prepare` checks everything but numbers and returns a function of the tensors. It must keep
-    none of them. `options` are hashable. While `torch.compile` traces, nothing is remembered.
+    `prepare` checks everything but numbers and returns a function of the tensors, which must take
+    tensors of other lengths, too, and keep none of them. `roles` has one of those above for each
+    tensor; right `options` are hashable. While `torch.compile` traces, nothing is remembered.
     """
     if torch.compiler.is_compiling():
         return prepare(*tensors, *options)
-    settings = (
-        torch.is_grad_enabled(),
-        forward_ad._current_level,
-        torch.backends.cuda.matmul.fp32_precision,  # the old switches set it, too
-    )
     try:
-        key = (prepare, options, settings, *[look(x) for x in tensors])
+        key = look(tensors, roles)
+        key += (
+            prepare, options, *map(type, options),  # True is 1, and only one of them is a switch
+            torch.is_grad_enabled(), forward_ad._current_level,
+            torch.backends.cuda.matmul.fp32_precision,  # the old switches set it, too
+        )  # fmt: skip
         run = _remembered.get(key)
-    except (TypeError, RuntimeError):  # sizes that are symbols, or none, as of nested tensors
+    except (AttributeError, TypeError, RuntimeError, ValueError, IndexError):  # no tensors
         return prepare(*tensors, *options)
     if run is None:
         run = prepare(*tensors, *options)
@@ -38,10 +50,40 @@ def prepared(prepare, tensors, options):
     return run
 
 
-def look(x):
-    """All about a tensor but its numbers: tensors that look alike pass the same checks."""
-    if x is None:
-        return None
-    if not isinstance(x, torch.Tensor):
-        return type(x)
-    return x.shape, x.stride(), x.dtype, x.device, x.requires_grad
+def look(tensors, roles):
+    """All about tensors but numbers and lengths: those that look alike pass the same checks.
+
+    The first tensor says what B and T are, `OFFSETS` what N is. Raises if something is no tensor.
+    """
+    B, T = N, _ = tensors[0].shape[:2]
+    offsets = tensors[roles.index(OFFSETS)]
+    if offsets is not None:
+        N = offsets.shape[0] - 1
+    key = [B * T == 0]
+    for x, role in zip(tensors, roles, strict=True):
+        if x is None:
+            key.append(None)
+            continue
+        shape = x.shape
+        if role is TOKENS:
+            agrees, shape = shape[0] == B and shape[1] == T, shape[2:]
+        elif role is SEQUENCES:
+            agrees, shape = shape[0] == N, shape[1:]
+        elif role is POOL:
+            agrees, shape = shape[0] >= N, shape[1:]
+        elif role is OFFSETS:
+            agrees, shape = B == 1, len(shape)
+        else:
+            agrees = True
+        lies = None if x.is_contiguous() else strides(x)
+        key += (agrees, shape, lies, x.dtype, x.device, x.requires_grad, x.layout)
+    return tuple(key)
+
+
+def strides(x):
+    """How a tensor lies that is not in one piece: evenly, or as its whole shape says."""
+    B, T, *_ = x.shape if x.ndim > 1 else (1, 1)
+    sequence, *rest = x.stride()
+    if T > 1 and (B == 1 or sequence == T * rest[0]):
+        return tuple(rest)
+    return (*x.shape, *x.stride())

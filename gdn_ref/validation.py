@@ -5,6 +5,7 @@ was expected and what came.
 """
 
 import sys
+import warnings
 from itertools import pairwise
 from numbers import Real
 
@@ -175,11 +176,14 @@ def check_flags(**flags):
 def renamed(state_v_first, transpose_state_layout):
     """`state_v_first`, given by its older name."""
     check_flags(transpose_state_layout=transpose_state_layout)
-    if state_v_first and not transpose_state_layout:
+    if state_v_first:
         raise ValueError(
-            "transpose_state_layout: expected the same as state_v_first = True, whose older name "
-            "it is, got False"
+            "transpose_state_layout: expected state_v_first = True alone, whose older name it is, "
+            "got both"
         )
+    warnings.warn(
+        "transpose_state_layout is the older name of state_v_first", DeprecationWarning, 3
+    )
     return transpose_state_layout
 
 

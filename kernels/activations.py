@@ -17,8 +17,8 @@ import triton.language as tl
 
 from .common.numbers import NORM_EPSILON, softplus
 from .host.gpu import on_device
-from .host.launch import cdiv, prepare_launch, types
-from .host.layout import in_dtype, stride_of_tokens
+from .host.launch import cdiv, launcher, types
+from .host.layout import in_dtype, stride_of_tokens, width_of_token
 
 TILE = 4096  # numbers in a program's rows of queries: 32 registers a thread
 
@@ -38,33 +38,29 @@ class Activations:
     """
 
     def __init__(self, q, k, g, beta, A_log, dt_bias, dtype, norm, sigmoid, negative):
-        B, T, H, K = q.shape
+        self.H, K = q.shape[2:]
         HV = beta.shape[2]
         tensors = (q, k, g, beta, A_log, dt_bias)
         self.options = (dtype, norm, sigmoid, negative)
-        self.strides = strides_of(tensors)
         self.acts_on = (norm, norm, A_log is not None, sigmoid)
-        self.shapes = (q.shape, k.shape, beta.shape, beta.shape)
+        self.widths = ((self.H, K), (self.H, K), (HV,), (HV,))
         self.dtypes = (dtype, dtype, torch.float32, torch.float32)
-        strides = [0 if x is None else stride_of_tokens(x) for x in tensors[:4]]
+        self.lie = strides = strides_of(tensors)
         self.apart = [i for i, stride in enumerate(strides) if stride is None]
-        self.apart += [i for i in (4, 5) if tensors[i] is not None and tensors[i].stride(0) != 1]
-        widths = (H * K, H * K, HV, HV)
-        strides = [w if s is None else s for s, w in zip(strides, widths, strict=True)]
-        rows = B * T * H
-        self.numbers = (rows, *strides)
-        constants = {"H": H, "HV": HV, "K": K, "FACTOR": 2.0 if negative else 1.0}
-        constants |= row_tiles(K, HV // H)
-        grid = (cdiv(rows, constants["ROWS"]),)
-        what = (*types(rows, *tensors), dtype, *self.acts_on)
+        pairs = zip(tensors[:4], strides, strict=False)
+        self.strides = tuple([width_of_token(x) if s is None else s for x, s in pairs])
+        constants = {"H": self.H, "HV": HV, "K": K, "FACTOR": 2.0 if negative else 1.0}
+        constants |= row_tiles(K, HV // self.H)
+        self.rows = constants["ROWS"]
+        what = (*types(*tensors), dtype, *self.acts_on)
         self.start, self.start_back = (
-            prepare_launch(kernel, grid, self.numbers, constants, what, num_warps=4)
+            launcher(kernel, constants, what, num_warps=4)
             for kernel in (activate_kernel, activation_gradients_kernel)
         )
 
     def lying_as(self, *tensors):
         """The same for these tensors: copies that hooks of autograd have made may lie otherwise."""
-        same = strides_of(tensors) == self.strides
+        same = strides_of(tensors) == self.lie
         return self if same else Activations(*tensors, *self.options)
 
     def forward(self, q, k, g, beta, A_log, dt_bias):
@@ -73,7 +69,7 @@ class Activations:
         if not any(self.acts_on):
             return in_dtype(q, dtype), in_dtype(k, dtype), g, beta
         tensors = self.in_rows((q, k, g, beta, A_log, dt_bias))
-        made = self.new(q.device, self.dtypes)
+        made = self.new(q, self.dtypes)
         with on_device(q):
             self.launch(self.start, tensors, made)
         given = (in_dtype(q, dtype), in_dtype(k, dtype), g, beta)
@@ -83,8 +79,8 @@ class Activations:
         """Gradients of the six tensors, from those of what `forward` made; `g` is its own."""
         if not any(self.acts_on):
             return dq, dk, dg, dbeta, None, None
-        device, dtypes = dq.device, (tensors[0].dtype, tensors[1].dtype, *self.dtypes[2:])
-        given, made = (dq, dk, dg, dbeta), self.new(device, dtypes)
+        dtypes = (tensors[0].dtype, tensors[1].dtype, *self.dtypes[2:])
+        given, made = (dq, dk, dg, dbeta), self.new(dq, dtypes)
         dA_log = None if tensors[4] is None else (dg * g).sum((0, 1))
         with on_device(dq):
             self.launch(self.start_back, self.in_rows(tensors), given, made)
@@ -98,22 +94,29 @@ class Activations:
             return tensors
         return [x.contiguous() if i in self.apart else x for i, x in enumerate(tensors)]
 
-    def new(self, device, dtypes):
+    def new(self, like, dtypes):
         """Room for what the kernels make, None for what they leave alone."""
+        B, T = like.shape[:2]
         return [
-            torch.empty(shape, dtype=dtype, device=device) if acts else None
-            for shape, dtype, acts in zip(self.shapes, dtypes, self.acts_on, strict=True)
+            like.new_empty((B, T, *width), dtype=dtype) if acts else None
+            for width, dtype, acts in zip(self.widths, dtypes, self.acts_on, strict=True)
         ]
 
     def launch(self, start, *groups):
         """One of the kernels on all tokens."""
-        if self.numbers[0]:
-            start(*[x for group in groups for x in group])
+        B, T = groups[0][0].shape[:2]
+        rows = B * T * self.H
+        if rows:
+            tensors = [x for group in groups for x in group]
+            start((cdiv(rows, self.rows), 1, 1), tensors, (rows, *self.strides))
 
 
 def strides_of(tensors):
-    """How the tensors lie in memory; None for None."""
-    return [None if x is None else x.stride() for x in tensors]
+    """Elements from token to token; None for what has to be copied first, and 0 for None."""
+    *tokens, A_log, dt_bias = tensors
+    strides = [0 if x is None else stride_of_tokens(x) for x in tokens]
+    strides += [0 if x is None else 1 if x.is_contiguous() else None for x in (A_log, dt_bias)]
+    return strides
 
 
 def row_tiles(K, group):

@@ -1,6 +1,8 @@
 """A whole call: activations, then the kernels of one of the two forms; and backwards.
 
-`gdn_ref.ops` checks the arguments first, and keeps a `Rule` for calls that look alike.
+`gdn_ref.ops` checks the arguments first, and keeps what `rule_for` returns for calls that look
+alike. From there a call goes to the launches of a pass (`forward.launches.Forward`), which knows
+the sizes, and to the driver (`host.launch.Launch`).
 
 Reference: `gdn_ref.ops.activated`.
 """
@@ -10,13 +12,13 @@ from functools import partial
 import torch
 
 from .activations import Activations
-from .backward.launches import prepare_backward, same_chunks
-from .decode.launches import prepare_recurrent
-from .forward.launches import prepare_forward
+from .backward.launches import Backward, same_chunks
+from .decode.launches import Recurrent
+from .forward.launches import Forward
 from .host.layout import in_dtype
 
 
-def prepare(tensors, dtype, gradient, chunk_size, options):
+def rule_for(tensors, dtype, gradient, chunk_size, options):
     """What runs calls whose tensors look like these: a function of them, outputs and final states.
 
     Parameters
@@ -26,10 +28,10 @@ def prepare(tensors, dtype, gradient, chunk_size, options):
     dtype : in which the chunk form takes `q`, `k` and `v`
     gradient : whether a backward pass may follow
     chunk_size : 16, 32 or 64, or None to go token by token
-    options : scale, v_first, norm, sigmoid, negative, as for `decode.launches.prepare_recurrent`
+    options : scale, v_first, norm, sigmoid, negative, as for `decode.launches.Recurrent`
     """
     if chunk_size is None:
-        return prepare_recurrent(*tensors, **options)
+        return Recurrent(*tensors, **options)
     rule = Rule(tensors, dtype, chunk_size, gradient, **options)
     return partial(Differentiable.apply, rule) if gradient else rule.forward
 
@@ -45,7 +47,7 @@ class Rule:
         self.activations = Activations(*six, dtype, norm, sigmoid, negative)
         self.dtype, self.chunk_size, self.keep = dtype, chunk_size, keep
         self.scale, self.v_first = scale, v_first
-        self.scan, self.gradients = None, prepare_backward(scale, chunk_size)
+        self.chunks, self.gradients = {}, Backward(scale, chunk_size)
 
     def activate(
         self, activations, q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens,
@@ -59,13 +61,13 @@ class Rule:
     def forward(self, *tensors):
         """Outputs in v's dtype, and final states; what `backward` can use again, if kept."""
         activated = self.activate(self.activations, *tensors)
-        if self.scan is None:  # the first call of its kind
+        _, k, v, *_, cu_seqlens = activated
+        keep = self.keep and same_chunks(k, v, cu_seqlens, self.chunk_size)
+        if keep not in self.chunks:
             options = {"scale": self.scale, "v_first": self.v_first}
-            _, k, v, *_, cu_seqlens = activated
-            keep = self.keep and same_chunks(k, v, cu_seqlens, self.chunk_size)
             options |= {"chunk_size": self.chunk_size, "keep": keep}
-            self.scan = prepare_forward(*activated, **options)
-        o, S, *kept = self.scan(*activated)
+            self.chunks[keep] = Forward(*activated, **options)
+        o, S, *kept = self.chunks[keep](*activated)
         return in_dtype(o, tensors[2].dtype), S, *kept
 
     def backward(self, do, dS, *tensors, kept=()):

@@ -475,14 +475,15 @@ def from_first_element(x):
     return Pointer(x.as_strided([x.untyped_storage().nbytes() // x.itemsize - first], [1], first))
 
 
-def prepare_launch(kernel, grid, numbers, constants, types, tilings=(), **options):
-    """In the place of `gdn_ref.kernels.host.launch.prepare_launch`."""
+def launcher(kernel, constants, types, tilings=(), **options):
+    """In the place of `gdn_ref.kernels.host.launch.launcher`."""
 
-    def launch(*tensors):
+    def launch(grid, tensors, numbers, rows=()):
         if not isinstance(kernel, GluonJITFunction):
             kernel[grid](*tensors, *numbers, **constants, **options)
             return
-        matrices = [Matrix(tiled(x)) for tiled, x in zip(tilings, tensors, strict=False)]
+        tiles = zip(tilings, tensors, rows, strict=False)
+        matrices = [Matrix(tiled(x, n)) for tiled, x, n in tiles]
         pointers = map(from_first_element, tensors[len(tilings) :])
         run(kernel, grid, [*matrices, *pointers, *numbers], constants)
 
@@ -508,9 +509,11 @@ def on_hopper(multiprocessors=132):
                 stack.enter_context(mock.patch.object(module, name, by))
 
         stack.enter_context(mock.patch("gdn_ref.prepared._remembered", {}))
-        replace("prepare_launch", prepare_launch, *launching)
+        replace("launcher", launcher, *launching)
         replace("has_hopper_engines", lambda device: True, gpu)
         replace("has_warp_products", lambda device: True, gpu)
         replace("multiprocessors", lambda device: multiprocessors, gpu)
-        replace("room_for_both", lambda plan: False, backward_on_hopper)  # there is no other stream
+        replace(
+            "room_for_both", lambda *known: False, backward_on_hopper
+        )  # there is no other stream
         yield

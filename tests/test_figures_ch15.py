@@ -177,13 +177,13 @@ class TestStages:
             assert abs(max(times) - shares.walk(1000, n)) < 2
 
     def test_programs_share_where_the_chapter_says_so(self, monkeypatch):
-        found, launch = [], host_launch.launch
+        found, run = [], host_launch.Launch.__call__
 
-        def counted(kernel, grid, arguments, constants, *rest, **options):
-            found.append(constants.get("SHARES"))
-            return launch(kernel, grid, arguments, constants, *rest, **options)
+        def counted(launch, *rest):
+            found.append(launch.constants.get("SHARES"))
+            run(launch, *rest)
 
-        monkeypatch.setattr(host_launch, "launch", counted)
+        monkeypatch.setattr(host_launch.Launch, "__call__", counted)
         q, k, v, g, beta, _ = (torch.from_numpy(x)[None] for x in hard_inputs(T=40, d_k=4, d_v=4))
         inputs = [x.float()[:, :, None] for x in (q, k, v, g, beta)]
         before = chunk_gated_delta_rule(*inputs, backend="triton")[0]

@@ -12,7 +12,7 @@ import torch
 from tolerances import FORMS, assert_close
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from gdn_ref import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule, prepared
+from gdn_ref import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule, ops, prepared
 
 OPS = [chunk_gated_delta_rule, fused_recurrent_gated_delta_rule]
 BOTH = pytest.mark.parametrize("op", OPS, ids=["chunk", "recurrent"])
@@ -111,13 +111,15 @@ def test_the_older_name_of_state_v_first(op):
     x = inputs(T=3) | {"output_final_state": True}
     first = x | {"initial_state": x["initial_state"].mT.contiguous()}
     expected = op(**first, state_v_first=True)
-    for more in ({}, {"state_v_first": True}):
-        assert all(map(torch.equal, op(**first, transpose_state_layout=True, **more), expected))
-    assert all(map(torch.equal, op(**x, transpose_state_layout=False), op(**x)))
+    for given, older, right in ((first, True, expected), (x, False, op(**x))):
+        with pytest.warns(DeprecationWarning, match="older name of state_v_first"):
+            found = op(**given, transpose_state_layout=older)
+        assert all(map(torch.equal, found, right))
     with pytest.raises(TypeError, match="transpose_state_layout: expected True or False, got int"):
         op(**x, transpose_state_layout=1)
-    with pytest.raises(ValueError, match="transpose_state_layout: expected the same"):
-        op(**first, state_v_first=True, transpose_state_layout=False)
+    for older in (True, False):
+        with pytest.raises(ValueError, match="transpose_state_layout: expected state_v_first"):
+            op(**first, state_v_first=True, transpose_state_layout=older)
 
 
 @BOTH
@@ -179,6 +181,49 @@ def test_optional_arguments(op, with_g, with_state, scale):
     o_loop, S_loop = oracle(**x, scale=scale)
     assert_close(o, o_loop)
     assert_close(S, S_loop)
+
+
+@BOTH
+def test_calls_of_other_lengths_run_what_is_remembered(op, monkeypatch):
+    chosen, runner = [], ops.runner
+    monkeypatch.setattr(ops, "runner", lambda *call: chosen.append(call) or runner(*call))
+    monkeypatch.setattr(prepared, "_remembered", {})
+    for sizes in ({}, {"T": 9}, {"B": 3}, {"T": 1}, {"B": 1, "T": 40}):
+        x = inputs(**sizes)
+        for found, right in zip(op(**x, output_final_state=True), oracle(**x), strict=True):
+            assert_close(found, right)
+    assert len(chosen) == 1
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["k", "v", "g", "beta", "initial_state"])
+def test_lengths_are_checked_at_every_call(op, name):
+    op(**inputs())
+    x = inputs()
+    for wrong in (x[name][:1], x[name][:, :-1]):
+        with pytest.raises(ValueError, match=f"^{name}: expected shape"):
+            op(**x | {name: wrong})
+    if name == "initial_state":
+        op(**inputs(B=1, N=2), cu_seqlens=torch.tensor([0, 9, 21]))
+        for B, offsets, named in ((2, [0, 9, 21], "cu_seqlens"), (1, [0, 21], "initial_state")):
+            with pytest.raises(ValueError, match=f"^{named}: expected"):
+                op(**inputs(B=B, N=2), cu_seqlens=torch.tensor(offsets))
+
+
+@BOTH
+def test_rows_apart_are_no_matter_of_the_length(op, monkeypatch):
+    """Cut from one wide row per token, of one batch or many, or every other token taken."""
+    monkeypatch.setattr(prepared, "_remembered", {})
+    looks = (
+        lambda x: torch.cat([x, x], -1)[..., : x.shape[-1]],
+        lambda x: torch.stack([x, x], 2)[:, :, 0],
+        lambda x: torch.cat([x, x], 1)[:, : x.shape[1]],
+    )
+    for look in looks:
+        for sizes in ({"T": 9}, {"T": 1}, {"T": 21}, {"B": 1, "T": 1}, {"B": 1, "T": 12}):
+            x = inputs(**sizes)
+            given = x | {name: look(x[name]) for name in "qkv"}
+            assert_close(op(**given)[0], oracle(**x)[0])
 
 
 @BOTH
@@ -658,8 +703,8 @@ def test_auto_on_a_gpu_is_triton(op, monkeypatch):
     from gdn_ref.kernels import rule
 
     calls = []
-    prepare = rule.prepare
-    monkeypatch.setattr(rule, "prepare", lambda *a: calls.append(a) or prepare(*a))
+    rule_for = rule.rule_for
+    monkeypatch.setattr(rule, "rule_for", lambda *a: calls.append(a) or rule_for(*a))
     monkeypatch.setattr(prepared, "_remembered", {})
     x = {name: a.cuda() for name, a in inputs(T=70, dtype=torch.float32).items()}
     o, S = op(**x, output_final_state=True)

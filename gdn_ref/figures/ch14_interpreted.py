@@ -37,12 +37,12 @@ class Counts:
 @contextmanager
 def counting():
     """`Counts` of all prepared launches."""
-    counts, builder, launch = Counts(), interpreter_builder, host_launch.launch
+    counts, builder, run = Counts(), interpreter_builder, host_launch.Launch.__call__
     load, store, dot = builder.create_masked_load, builder.create_masked_store, builder.create_dot
 
-    def counted_launch(kernel, *arguments, **options):
-        counts.kernel = kernel.fn.__name__
-        launch(kernel, *arguments, **options)
+    def counted_launch(launch, *rest):
+        counts.kernel = launch.kernel.fn.__name__
+        run(launch, *rest)
 
     def counted_load(pointers, mask, *rest):
         counts.access("read", pointers, mask)
@@ -57,7 +57,7 @@ def counting():
         return dot(a, b, *rest)
 
     with ExitStack() as stack:
-        stack.enter_context(patch.object(host_launch, "launch", counted_launch))
+        stack.enter_context(patch.object(host_launch.Launch, "__call__", counted_launch))
         stack.enter_context(patch.object(builder, "create_masked_load", counted_load))
         stack.enter_context(patch.object(builder, "create_masked_store", counted_store))
         stack.enter_context(patch.object(builder, "create_dot", counted_dot))

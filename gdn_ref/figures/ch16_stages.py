@@ -96,11 +96,10 @@ def launched(B, T, H, HV, D, dtype=torch.bfloat16, chunk_size=64):
     """
     found = []
 
-    def note(kernel, grid, arguments, constants, *rest, **options):
-        names = kernel.arg_names
-        tensors = zip(names, arguments, strict=False)
+    def note(launch, grid, tensors, *rest):
+        tensors = zip(launch.kernel.arg_names, tensors, strict=False)
         found.append((
-            kernel.fn.__name__, math.prod(grid),
+            launch.kernel.fn.__name__, math.prod(grid),
             {name.removesuffix("_ptr"): x.nbytes for name, x in tensors
              if isinstance(x, torch.Tensor)},
         ))  # fmt: skip
@@ -133,7 +132,7 @@ def on_paper(note, room=None):
 
     with ExitStack() as stack:
         stack.enter_context(torch.device("meta"))
-        stack.enter_context(patch.object(host_launch, "launch", note))
+        stack.enter_context(patch.object(host_launch.Launch, "__call__", note))
         stack.enter_context(patch.object(backward, "gradient_tiles", as_on_hopper))
         at_once = patch.object(backward, "programs_at_once", lambda device, hopper: room)
         stack.enter_context(at_once)

@@ -7,10 +7,8 @@
 
 each in a form for Hopper where `goes_to_hopper` says so. 1 and 2 do not wait for each other. Z goes
 to the place of dV, as `state_gradients.factor` says. No atomics: every number has one program that
-adds it up, always in one order.
-
-Work that is the same for calls that look alike is done once, in three steps: `prepare_backward`
-looks at the tensors, `prepare_pieces` cuts a batch, `prepare_piece` prepares the launches.
+adds it up, always in one order. As in `forward.launches`, a class holds what follows from dtypes,
+heads and flags; `Backward` looks at the tensors and cuts a batch, `Gradients` has the launches.
 
 Reference: `gdn_ref.backward.gradients`.
 """
@@ -20,11 +18,11 @@ from threading import local
 
 import torch
 
-from ..forward.launches import new_transform, prepare_transform
+from ..forward.launches import Transform, new_transform
 from ..host import gpu
-from ..host.launch import aligned, cdiv, prepare_launch
+from ..host.launch import aligned, cdiv, launcher
 from ..host.layout import in_dtype, laid_out
-from ..host.plan import Plan, prepare_walk
+from ..host.plan import Plan, scan_launcher, scan_programs
 from ..host.routes import goes_to_hopper
 from ..host.tiles import dot_precision, gradient_tiles, tile_rule
 from .chunk_gradients import chunk_gradients_kernel
@@ -52,22 +50,23 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
     dbeta : [B, T, HV] float32
     dS_first : [N, HV, V, K] float32
     """
-    run = prepare_backward(scale, chunk_size)
+    run = Backward(scale, chunk_size)
     return run(q, k, v, g, beta, initial_state, cu_seqlens, do, dS_last)
 
 
-def prepare_backward(scale, chunk_size):
+class Backward:
     """`chunk_backward` for calls whose first seven tensors look alike.
 
-    `run(q, k, v, g, beta, S, cu_seqlens, do, dS_last, c, T_inv)`, the last two as the forward pass
-    has kept them, or None. All else that decides how a call runs is looked at again, and what
-    follows from it is kept for the next call.
+    Called with the last two as the forward pass has kept them, or None. All else that decides how
+    a call runs is looked at again, and what follows from it is kept for the next call.
     """
-    ready = {}
 
-    def run(q, k, v, g, beta, S, cu_seqlens, do, dS_last, c=None, T_inv=None):
-        q, k, v, beta, do = (x.contiguous() for x in (q, k, v, beta, in_dtype(do, v.dtype)))
-        g, cu_seqlens = (None if x is None else x.contiguous() for x in (g, cu_seqlens))
+    def __init__(self, scale, chunk_size):
+        self.scale, self.chunk_size, self.known = scale, chunk_size, {}
+
+    def __call__(self, q, k, v, g, beta, S, cu_seqlens, do, dS_last, c=None, T_inv=None):
+        q, k, v, beta, do = [x.contiguous() for x in (q, k, v, beta, in_dtype(do, v.dtype))]
+        g, cu_seqlens = [None if x is None else x.contiguous() for x in (g, cu_seqlens)]
         S, v_first = laid_out(S)
         dS_last, dS_v_first = laid_out(dS_last)
         dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
@@ -80,96 +79,139 @@ def prepare_backward(scale, chunk_size):
             dS_first.zero_() if dS_last is None else dS_first.copy_(dS_last)
             return results
         # a sequence of such heads takes a multiple of 128 bytes: each piece is aligned as all are
-        hopper = goes_to_hopper(k, v, cu_seqlens, chunk_size) and aligned(q, k, v, do)
-        kept = c is not None and T_inv.shape[1] == gradient_chunk(k, v, chunk_size, hopper)
+        hopper = goes_to_hopper(k, v, cu_seqlens, self.chunk_size) and aligned(q, k, v, do)
+        kept = c is not None and T_inv.shape[1] == gradient_chunk(k, v, self.chunk_size, hopper)
         kept = kept and aligned(T_inv)  # as it is unless hooks of autograd have copied it
         c, T_inv = by_sequence(c, T_inv, v) if kept else (None, None)
         kind = (hopper, kept, v_first, dS_last is not None, dS_v_first, dot_precision(v.dtype))
-        if kind not in ready:
-            ready[kind] = prepare_pieces(given, scale, chunk_size, *kind)
-        lengths, steps = ready[kind]
+        if kind not in self.known:
+            self.known[kind] = Gradients(given, self.scale, self.chunk_size, *kind)
+        gradients = self.known[kind]
         with gpu.on_device(v):
-            cut = pieces((*given, do, dS_last, *results, c, T_inv), lengths)
-            for step, piece in zip(steps, cut, strict=True):
-                step(*piece)
+            gradients(*given, do, dS_last, *results, c, T_inv)
         return results
 
-    return run
 
-
-def prepare_pieces(tensors, scale, chunk_size, hopper, kept, *kind):
-    """How many sequences are in the first piece, the second, and so on; and what runs each.
+class Gradients:
+    """The launches, for contiguous tensors: writes all gradients, keeps nothing else.
 
     A padded batch goes in pieces of a few sequences, so that inverses, states and their gradients
     are in memory for one piece at a time. Packed sequences go all at once: the host does not know
     where they end.
     """
-    k, v = tensors[1:3]
-    memory = gpu.has_tensor_memory(v.device)
-    tiles = gradient_tiles(k.shape[3], v.dtype, chunk_size, hopper, memory)
-    whole = Plan(tensors, tiles)
-    length = N = whole.N
-    if not whole.packed and (room := programs_at_once(v.device, hopper)):
-        size = 2 * whole.slots // N * whole.HV * whole.V * whole.K * v.element_size()
-        length = piece_length(N, whole.HV * cdiv(whole.V, tiles["BV"]), size, room)
-    lengths = [min(length, N - first) for first in range(0, N, length)]
-    steps = {}  # for the last piece, which may be shorter, and for all others
-    for n, piece in zip(lengths, pieces(tensors, lengths), strict=True):
-        if n not in steps:
-            plan = Plan(piece, tiles)
-            if kept:  # c and T_inv are cut, but lie as they did
-                plan.head_stride = whole.total
-            steps[n] = prepare_piece(plan, scale, hopper, kept, *kind)
-    return lengths, [steps[n] for n in lengths]
 
-
-def prepare_piece(plan, scale, hopper, kept, v_first, has_dS, dS_v_first, precision):
-    """The launches, for contiguous tensors: writes all gradients, keeps nothing else.
-
-    `run(q, k, v, g, beta, S, cu_seqlens, do, dS_last, dq, dk, dv, dg, dbeta, dS_first, c, T_inv)`
-    """
-    T = plan.T
-    transform = None if kept else prepare_transform(plan, scaled=False)
-    if hopper:
+    def __init__(
+        self, tensors, scale, chunk_size, hopper, kept, v_first, has_dS, dS_v_first, precision,
+    ):  # fmt: skip
+        k, v = tensors[1:3]
+        memory = gpu.has_tensor_memory(v.device)
+        tiles = gradient_tiles(k.shape[3], v.dtype, chunk_size, hopper, memory)
+        self.plan = plan = Plan(tensors, tiles)
+        self.hopper, self.keeps_R, self.room_for_both = hopper, False, None
+        self.transform = None if kept else Transform(plan, scaled=False)
+        self.find_rest = ChunkGradients(plan, scale, precision, short=False)
+        if not hopper:
+            self.find_states = States(plan, precision, v_first)
+            self.find_dstates = StateGradients(plan, scale, precision, has_dS, dS_v_first)
+            return
         from .hopper import launches as on_hopper
 
-        at_once, keeps_R = on_hopper.room_for_both(plan), on_hopper.keeps_R(plan.K)
-        find_states = on_hopper.prepare_states(plan, v_first)
-        find_dstates = on_hopper.prepare_state_gradients(plan, scale, has_dS, dS_v_first)
-        find_rest = [on_hopper.prepare_chunk_gradients(plan, scale)]
-        if plan.packed or T % plan.tiles["C"]:
-            find_rest.append(prepare_chunk_gradients(plan, scale, precision, short=True))
-    else:
-        at_once = keeps_R = False
-        sizes, flags = (T, plan.head_stride), {"PACKED": plan.packed}
-        walk = (chunk_states_kernel, sizes, v_first, {"HAS_S": plan.has_S, **flags})
-        find_states = prepare_walk(plan, precision, *walk)
-        walk = (state_gradients_kernel, (scale, *sizes), dS_v_first, {"HAS_DS": has_dS, **flags})
-        find_dstates = prepare_walk(plan, precision, *walk)
-        find_rest = [prepare_chunk_gradients(plan, scale, precision, short=False)]
-    size = (plan.slots, plan.HV, plan.V, plan.K)
+        self.keeps_R, self.room_for_both = on_hopper.keeps_R(plan.K), on_hopper.room_for_both
+        self.find_states = on_hopper.HopperStates(plan, v_first)
+        self.find_dstates = on_hopper.HopperStateGradients(plan, scale, has_dS, dS_v_first)
+        self.find_short = ChunkGradients(plan, scale, precision, short=True)
+        self.find_rest = on_hopper.HopperChunkGradients(plan, scale)
 
-    def run(*tensors):
+    def __call__(self, *tensors):
+        v, cu_seqlens = tensors[2], tensors[6]
+        whole = self.plan.sizes(v, cu_seqlens)
+        lengths = self.lengths(whole, v)
+        for n, piece in zip(lengths, pieces(tensors, lengths), strict=True):
+            sizes = whole
+            if n < whole.N:
+                sizes = self.plan.sizes(piece[2], cu_seqlens)
+                if self.transform is None:  # c and T_inv are cut, but lie as they did
+                    sizes = sizes._replace(head_stride=whole.total)
+            self.run(sizes, *piece)
+
+    def lengths(self, sizes, v):
+        """How many sequences are in the first piece, the second, and so on."""
+        plan, length, N = self.plan, sizes.N, sizes.N
+        if N > 1 and not plan.packed and (room := programs_at_once(v.device, self.hopper)):
+            size = 2 * sizes.slots // N * plan.HV * plan.V * plan.K * v.element_size()
+            length = piece_length(N, plan.HV * cdiv(plan.V, plan.tiles["BV"]), size, room)
+        return [min(length, N - first) for first in range(0, N, length)]
+
+    def run(self, sizes, *tensors):
+        """One piece."""
         q, k, v, g, beta, S, cu_seqlens, do, dS_last, *results, c, T_inv = tensors
         dq, dk, dv, dg, dbeta, dS_first = results
-        states = v.new_empty(size)
+        plan, keeps_R = self.plan, self.keeps_R
+        at_once = self.hopper and self.room_for_both(plan, sizes)
+        states = v.new_empty((sizes.slots, plan.HV, plan.V, plan.K))
         dstates = torch.empty_like(states)
         R = torch.empty_like(v, dtype=torch.float16) if keeps_R else v
         kept = (R,) if keeps_R else ()
-        if transform is not None:
-            c, T_inv = transform(k, g, beta, cu_seqlens)
+        if self.transform is not None:
+            c, T_inv, _ = self.transform(sizes, k, g, beta, cu_seqlens)
         try:
             with beside(v.device) if at_once else nullcontext():
-                find_states(k, v, beta, c, T_inv, S, states, cu_seqlens, *kept)
+                self.find_states(sizes, k, v, beta, c, T_inv, S, states, cu_seqlens, *kept)
             # dv, but for tokens with a small beta, which the last launch puts right
-            find_dstates(q, k, do, beta, c, T_inv, dS_last, dv, dstates, dS_first, cu_seqlens)
+            self.find_dstates(
+                sizes, q, k, do, beta, c, T_inv, dS_last, dv, dstates, dS_first, cu_seqlens
+            )
         finally:  # an error must not leave the other stream at work on memory that is given back
             if at_once:
                 torch.cuda.current_stream().wait_stream(side_stream(v.device))
-        for find in find_rest:
-            find(q, k, R, beta, c, T_inv, do, dv, states, dstates, dq, dk, dg, dbeta, cu_seqlens)
+        rest = (beta, c, T_inv, do, dv, states, dstates, dq, dk, dg, dbeta, cu_seqlens)
+        self.find_rest(sizes, q, k, R, *rest)
+        if self.hopper and (plan.packed or sizes.T % plan.C):
+            self.find_short(sizes, q, k, R, *rest)
 
-    return run
+
+class States:
+    """The states that the chunks receive, for any GPU."""
+
+    def __init__(self, plan, precision, v_first):
+        self.plan = plan
+        flags = {"HAS_S": plan.has_S, "PACKED": plan.packed}
+        self.launch = scan_launcher(plan, precision, chunk_states_kernel, v_first, flags)
+
+    def __call__(self, sizes, *tensors):
+        programs = scan_programs(self.plan, sizes)
+        self.launch((programs, 1, 1), tensors, (sizes.T, sizes.head_stride))
+
+
+class StateGradients:
+    """Their gradients; the last one's lies as `v_first` says."""
+
+    def __init__(self, plan, scale, precision, has_dS, v_first):
+        self.plan, self.scale = plan, scale
+        flags = {"HAS_DS": has_dS, "PACKED": plan.packed}
+        self.launch = scan_launcher(plan, precision, state_gradients_kernel, v_first, flags)
+
+    def __call__(self, sizes, *tensors):
+        programs = scan_programs(self.plan, sizes)
+        self.launch((programs, 1, 1), tensors, (self.scale, sizes.T, sizes.head_stride))
+
+
+class ChunkGradients:
+    """All other gradients of all chunks, or of those that are `short`, one a sequence at most."""
+
+    def __init__(self, plan, scale, precision, short):
+        self.plan, self.scale, self.short = plan, scale, short
+        tiles = plan.tiles
+        constants = {"H": plan.H, "HV": plan.HV, "K": plan.K, "V": plan.V}
+        constants |= {"C": plan.C, "BK": tiles["BK"], "BV": tiles["gradient_BV"]}
+        constants |= {"HAS_G": plan.has_g, "PACKED": plan.packed, "SHORT": short}
+        constants |= {"PRECISION": precision}
+        options = {"num_warps": tiles["gradient_warps"]}
+        self.launch = launcher(chunk_gradients_kernel, constants, plan.types, **options)
+
+    def __call__(self, sizes, *tensors):
+        grid = (sizes.N if self.short else sizes.slots, self.plan.H, 1)
+        self.launch(grid, tensors, (self.scale, sizes.N, sizes.T, sizes.head_stride))
 
 
 def beside(device):
@@ -185,20 +227,6 @@ def side_stream(device):
     if device not in streams:
         streams[device] = torch.cuda.Stream(device)
     return streams[device]
-
-
-def prepare_chunk_gradients(plan, scale, precision, short):
-    """A launch for all chunks, or for those alone that are `short`, one a sequence at most."""
-    tiles = plan.tiles
-    constants = {"H": plan.H, "HV": plan.HV, "K": plan.K, "V": plan.V}
-    constants |= {"C": tiles["C"], "BK": tiles["BK"], "BV": tiles["gradient_BV"]}
-    constants |= {"HAS_G": plan.has_g, "PACKED": plan.packed, "SHORT": short}
-    constants |= {"PRECISION": precision}
-    return prepare_launch(
-        chunk_gradients_kernel, (plan.N if short else plan.slots, plan.H),
-        (scale, plan.N, plan.T, plan.head_stride), constants, plan.types,
-        num_warps=tiles["gradient_warps"],
-    )  # fmt: skip
 
 
 def same_chunks(k, v, cu_seqlens, chunk_size):

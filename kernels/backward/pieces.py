@@ -4,6 +4,7 @@ No sequence asks for another's gradients, so states and their gradients can be i
 piece at a time.
 """
 
+from functools import lru_cache
 from itertools import repeat
 
 from ..host import gpu
@@ -12,6 +13,7 @@ from ..host.launch import cdiv
 LEAST_BYTES = 2**27  # of a piece's states and their gradients
 
 
+@lru_cache(maxsize=4096)
 def piece_length(N, programs, size, room):
     """Sequences a piece: the fewest that cost a batch no time.
 

@@ -15,7 +15,7 @@ Triton's own way is gone with another Triton, on another device, and while a pro
 of each launch.
 """
 
-from functools import cache, lru_cache
+from functools import cache
 from inspect import getclosurevars, isfunction
 
 import torch
@@ -27,14 +27,15 @@ from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 from triton.runtime import driver
 
 KNOWN = ("3.6", "3.7", "3.8")
-MOST_DESCRIPTORS = 512  # of one argument of one prepared launch; each takes half a kilobyte
+MOST_DESCRIPTORS = 512  # of one argument of one kernel; each takes half a kilobyte
 
 
 def direct(compiled, tilings=()):
-    """`start(grid, addresses, rest)` of a compiled kernel, or None if it has to go Triton's way.
+    """`start(grid, addresses, rows, rest)` of a compiled kernel, or None if it goes Triton's way.
 
     grid : three sizes
     addresses : list of the tensors' addresses, 0 for None; the first are of those in `tilings`
+    rows : how many each of those has
     rest : tuple of the kernel's other arguments, its constants included
     """
     run = compiled.run
@@ -55,10 +56,11 @@ def direct(compiled, tilings=()):
     else:
         flags += (None, None, compiled.packed_metadata, None, None, None)
 
-    def start(grid, addresses, rest):
+    def start(grid, addresses, rows, rest):
         arguments = []
-        for known, address in zip(descriptors, addresses, strict=False):
-            arguments += known[address]
+        places = zip(addresses, rows, strict=False)
+        for known, place in zip(descriptors, places, strict=True):
+            arguments += known[place]
         arguments += addresses[cut:]
         arguments += rest
         if listed:
@@ -88,19 +90,20 @@ def watched():
 
 
 class Descriptors(dict):
-    """Address -> what the launcher takes for the tiles of a matrix there; the latest are kept."""
+    """Address and rows -> what the launcher takes for the tiles of that matrix; the latest stay."""
 
     def __init__(self, tiling, metadata):
         super().__init__()
         self.tiling, self.metadata = tiling, metadata
 
-    def __missing__(self, address):
+    def __missing__(self, place):
         from triton.backends.nvidia.driver import make_tensordesc_arg as make
 
         if len(self) >= MOST_DESCRIPTORS:
             self.pop(list(self)[0], None)  # the oldest
         more = (None,) * (make.__code__.co_argcount - 2)  # what 3.8 has besides, and does not read
-        self[address] = found = make(self.tiling(Place(address)), self.metadata, *more)
+        address, rows = place
+        self[place] = found = make(self.tiling(Place(address), rows), self.metadata, *more)
         return found
 
 
@@ -115,19 +118,19 @@ class Place:
         return self.address
 
 
-@lru_cache(maxsize=4096)
-def tiling(dtype, rows, columns, tile_rows, tile_columns):
-    """A function that describes matrices that look alike to the copy engine, in tiles.
+@cache
+def tiling(dtype, columns, tile_rows, tile_columns):
+    """A function that describes a matrix, and how many rows it has, to the copy engine, in tiles.
 
     Triton checks each descriptor it makes for 3 us: here one, and the others are made after it.
     """
     block, layout = [tile_rows, tile_columns], tile_layout(tile_rows, tile_columns)
     base = torch.empty(0, dtype=dtype)
-    checked = vars(TensorDescriptor(base, [rows, columns], [columns, 1], block, layout))
+    checked = vars(TensorDescriptor(base, [tile_rows, columns], [columns, 1], block, layout))
 
-    def tiles(x):
+    def tiles(x, rows):
         descriptor = object.__new__(TensorDescriptor)
-        vars(descriptor).update(checked, base=x)
+        vars(descriptor).update(checked, base=x, shape=[rows, columns])
         return descriptor
 
     return tiles

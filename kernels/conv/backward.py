@@ -17,7 +17,7 @@ import triton
 import triton.language as tl
 
 from ..host.gpu import on_device
-from ..host.launch import cdiv, kinds, launch
+from ..host.launch import cdiv, launcher, types
 from .forward import CHANNELS, TOKENS, WARPS, convolved, given, kept, tile_bounds
 
 OUTPUT_GRADIENT_WARPS = 8  # it holds a tile of inputs beside that of gradients
@@ -39,24 +39,22 @@ def convolve_backward(dy, dS_last, x, weight, bias, S_first, cu_seqlens, silu):
     dz, dx = torch.empty_like(x), torch.empty_like(x)
     dS_first = None if S_first is None else torch.empty_like(S_first)
     shares = x.new_empty(slots, W + 1, D, dtype=torch.float32)  # of each weight, and of the bias
-    grid = slots, cdiv(D, CHANNELS)
+    grid = slots, cdiv(D, CHANNELS), 1
     sizes = {"D": D, "W": W, "C": TOKENS, "BD": CHANNELS}
     flags = {"HAS_S": S_first is not None, "PACKED": packed}
     if N:
         with on_device(x):
-            launch(
-                output_gradient_kernel, grid,
-                (x, weight, bias, S_first, dy, dz, shares, cu_seqlens, N, T),
-                {**sizes, **flags, "HAS_BIAS": bias is not None, "SILU": silu},
-                kinds(B * T, x, weight, bias, S_first, dy, cu_seqlens),
-                num_warps=OUTPUT_GRADIENT_WARPS,
-            )  # fmt: skip
-            launch(
-                input_gradient_kernel, grid,
-                (dz, weight, dS_last, dx, dS_first, cu_seqlens, N, T),
-                {**sizes, **flags}, kinds(B * T, x, weight, dS_last, S_first, cu_seqlens),
-                num_warps=WARPS,
-            )  # fmt: skip
+            constants = {**sizes, **flags, "HAS_BIAS": bias is not None, "SILU": silu}
+            tensors = (x, weight, bias, S_first, dy, dz, shares, cu_seqlens)
+            options = {"num_warps": OUTPUT_GRADIENT_WARPS}
+            launcher(output_gradient_kernel, constants, types(*tensors), **options)(
+                grid, tensors, (N, T)
+            )
+            tensors = (dz, weight, dS_last, dx, dS_first, cu_seqlens)
+            constants, options = {**sizes, **flags}, {"num_warps": WARPS}
+            launcher(input_gradient_kernel, constants, types(*tensors), **options)(
+                grid, tensors, (N, T)
+            )
     shares = shares.sum(0)
     dbias = None if bias is None else shares[W].to(bias.dtype)
     return dx, shares[:W].mT.to(weight.dtype), dbias, dS_first

@@ -13,7 +13,7 @@ from torch.autograd.graph import increment_version
 
 from ..common.tokens import owner, sequence_bounds
 from ..host.gpu import on_device
-from ..host.launch import cdiv, kinds, launch
+from ..host.launch import cdiv, launcher, types
 
 TOKENS, CHANNELS = 16, 128  # in a tile
 STEP_CHANNELS = 256  # in a program that takes a sequence's few new tokens one by one
@@ -50,11 +50,9 @@ def convolve(x, weight, bias=None, initial_state=None, cu_seqlens=None, silu=Tru
         constants = {"D": D, "W": W, "C": TOKENS, "BD": CHANNELS, "HAS_BIAS": bias is not None}
         constants |= {"HAS_S": S_first is not None, "SILU": silu, "PACKED": packed}
         with on_device(x):
-            launch(
-                causal_conv_kernel, (slots, cdiv(D, CHANNELS)),
-                (x, weight, bias, S_first, y, S_last, cu_seqlens, N, T),
-                constants, kinds(B * T, x, weight, bias, S_first, cu_seqlens), num_warps=WARPS,
-            )  # fmt: skip
+            tensors = (x, weight, bias, S_first, y, S_last, cu_seqlens)
+            launch = launcher(causal_conv_kernel, constants, types(*tensors), num_warps=WARPS)
+            launch((slots, cdiv(D, CHANNELS), 1), tensors, (N, T))
     return y, S_last
 
 
@@ -77,12 +75,9 @@ def convolve_pool(x, pool, weight, bias=None, slot_idx=None, cu_seqlens=None, si
         constants |= {"HAS_BIAS": bias is not None, "HAS_SLOTS": slot_idx is not None}
         constants |= {"SILU": silu, "PACKED": packed}
         with on_device(x):
-            launch(
-                causal_conv_step_kernel, (N, cdiv(D, STEP_CHANNELS)),
-                (x, weight, bias, pool, slot_idx, y, cu_seqlens, T),
-                constants, kinds(B * T, x, weight, bias, pool, slot_idx, cu_seqlens),
-                num_warps=WARPS,
-            )  # fmt: skip
+            tensors = (x, weight, bias, pool, slot_idx, y, cu_seqlens)
+            launch = launcher(causal_conv_step_kernel, constants, types(*tensors), num_warps=WARPS)
+            launch((N, cdiv(D, STEP_CHANNELS), 1), tensors, (T,))
         increment_version(pool)  # autograd, if it has kept the pool, must know
     return y
 

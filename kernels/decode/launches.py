@@ -3,14 +3,14 @@
 References: `gdn_ref.decoding.decode` and `gdn_ref.gated_delta_rule.recurrent`.
 """
 
-from math import prod
+from functools import cache, lru_cache
 
 import torch
 from torch.autograd.graph import increment_version
 
 from ..host.gpu import on_device
-from ..host.launch import cdiv, prepare_launch
-from ..host.layout import state_layout, stride_of_tokens
+from ..host.launch import cdiv, launcher, types
+from ..host.layout import state_layout, stride_of_tokens, width_of_token
 from .kernel import recurrent_kernel
 
 PROGRAMS = 132  # one for each multiprocessor of an H100
@@ -18,11 +18,8 @@ STATE_OF_A_WARP = 4096  # numbers: 128 registers a thread
 SMALL = (5, 6, 10, 11)  # A_log, dt_bias, cu_seqlens and slot_idx among the kernel's pointers
 
 
-def prepare_decode(
-    q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx,
-    *, scale, state_v_first, norm, sigmoid, negative,
-):  # fmt: skip
-    """A function of ten tensors that look like these: updates the pool, returns the outputs.
+class Decode:
+    """Updates a pool, returns the outputs, for ten tensors that look like these.
 
     `gdn_ref.decode` checks the arguments first.
 
@@ -40,87 +37,96 @@ def prepare_decode(
     norm : whether queries and keys are divided by their norms
     sigmoid, negative : whether the write strength is `sigmoid(beta)`, and whether twice that
     """
-    pointers = (q, k, v, g, beta, A_log, dt_bias, pool, v, pool, cu_seqlens, slot_idx)
-    flags = {"IN_PLACE": True, "NORM": norm, "SIGMOID": sigmoid, "NEGATIVE": negative}
-    run = prepare(pointers, scale, state_v_first, flags)
 
-    def decode(q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx):
+    def __init__(
+        self, q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx,
+        *, scale, state_v_first, norm, sigmoid, negative,
+    ):  # fmt: skip
+        pointers = (q, k, v, g, beta, A_log, dt_bias, pool, v, pool, cu_seqlens, slot_idx)
+        flags = {"IN_PLACE": True, "NORM": norm, "SIGMOID": sigmoid, "NEGATIVE": negative}
+        self.tokens = Tokens(pointers, scale, state_v_first, flags)
+
+    def __call__(self, q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx):
         o = torch.empty_like(v, memory_format=torch.contiguous_format)
-        run((q, k, v, g, beta, A_log, dt_bias, pool, o, pool, cu_seqlens, slot_idx))
+        self.tokens(q, k, v, g, beta, A_log, dt_bias, pool, o, pool, cu_seqlens, slot_idx)
         increment_version(pool)  # autograd, if it has kept the pool, must know
         return o
 
-    return decode
 
-
-def prepare_recurrent(
-    q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens,
-    *, scale, v_first, norm, sigmoid, negative,
-):  # fmt: skip
-    """A function of nine tensors that look like these: outputs, and final states in float32.
+class Recurrent:
+    """Outputs, and final states in float32, for nine tensors that look like these.
 
     `S` is [N, HV, K, V], or [N, HV, V, K] if `v_first`, or None for the empty memory; so are the
-    final states. The rest as for `prepare_decode`.
+    final states. The rest as for `Decode`.
     """
-    N = q.shape[0] if cu_seqlens is None else cu_seqlens.shape[0] - 1
-    HV, V, K = v.shape[2], v.shape[3], k.shape[3]
-    size = (N, HV, V, K) if v_first else (N, HV, K, V)
-    flags = {"IN_PLACE": False, "NORM": norm, "SIGMOID": sigmoid, "NEGATIVE": negative}
 
-    def pointers(q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens):
+    def __init__(
+        self, q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens,
+        *, scale, v_first, norm, sigmoid, negative,
+    ):  # fmt: skip
+        HV, V, K = v.shape[2], v.shape[3], k.shape[3]
+        self.size = (HV, V, K) if v_first else (HV, K, V)
+        flags = {"IN_PLACE": False, "NORM": norm, "SIGMOID": sigmoid, "NEGATIVE": negative}
+        last = v.new_empty((0, *self.size), dtype=torch.float32)
+        pointers = (q, k, v, g, beta, A_log, dt_bias, S, v, last, cu_seqlens, None)
+        self.tokens = Tokens(pointers, scale, v_first, flags)
+
+    def __call__(self, q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens):
         o = torch.empty_like(v, memory_format=torch.contiguous_format)
-        last = torch.empty(size, dtype=torch.float32, device=v.device)
+        N = v.shape[0] if cu_seqlens is None else cu_seqlens.shape[0] - 1
+        last = v.new_empty((N, *self.size), dtype=torch.float32)
         S = S if S is None or S.is_contiguous() else S.contiguous()
-        return q, k, v, g, beta, A_log, dt_bias, S, o, last, cu_seqlens, None
-
-    start = prepare(
-        pointers(q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens), scale, v_first, flags
-    )
-
-    def run(*tensors):
-        given = pointers(*tensors)
-        start(given)
-        return given[8], given[9]
-
-    return run
+        self.tokens(q, k, v, g, beta, A_log, dt_bias, S, o, last, cu_seqlens, None)
+        return o, last
 
 
-def prepare(pointers, scale, v_first, flags):
-    """The launch for tensors that look like these, as a function of them.
+class Tokens:
+    """The launch for tensors that look like these: the kernel's pointers, in its order.
 
-    What follows from shapes, strides and dtypes is found out here, so that a call of the function
-    costs the host little more than the launch. `pointers` are the kernel's, in its order; states
-    lie as `[V, K]` in memory if `v_first`.
+    States lie as `[V, K]` in memory if `v_first`.
     """
-    q, _, v, *_, last, cu_seqlens, _ = pointers
-    B, T, H, K = q.shape
-    HV, V = v.shape[2:]
-    N = B if cu_seqlens is None else cu_seqlens.shape[0] - 1
-    strides = [0 if x is None else stride_of_tokens(x) for x in pointers[:5]]
-    copied = [i for i, stride in enumerate(strides) if stride is None]
-    copied += [i for i in SMALL if pointers[i] is not None and not pointers[i].is_contiguous()]
-    for i in copied[: strides.count(None)]:
-        strides[i] = prod(pointers[i].shape[2:])
-    BK, BV = warp_tiles(N * HV, K, V)
-    constants = {"H": H, "HV": HV, "K": K, "V": V}
-    constants |= state_layout(K, V, v_first)
-    constants |= {"S_slot": last.stride(0), "BK": BK, "BV": BV, **flags}
-    grid = (N * HV * cdiv(V, BV),)
-    types = (v.device, T < 2**31, *(None if x is None else x.dtype for x in pointers))
-    numbers = (scale, T, *strides)
-    start = prepare_launch(recurrent_kernel, grid, numbers, constants, types, num_warps=1)
 
-    def run(pointers):
+    def __init__(self, pointers, scale, v_first, flags):
+        q, _, v, *_, last, _, _ = pointers
+        H, K = q.shape[2:]
+        self.HV, self.V = v.shape[2:]
+        self.K, self.scale = K, scale
+        strides = [0 if x is None else stride_of_tokens(x) for x in pointers[:5]]
+        self.copied = [i for i, stride in enumerate(strides) if stride is None]
+        for i in self.copied:
+            strides[i] = width_of_token(pointers[i])
+        small = [i for i in SMALL if pointers[i] is not None and not pointers[i].is_contiguous()]
+        self.copied += small
+        self.strides = tuple(strides)
+        constants = {"H": H, "HV": self.HV, "K": K, "V": self.V}
+        constants |= state_layout(K, self.V, v_first)
+        whole = last.is_contiguous()  # a lone slot may have any stride
+        constants["S_slot"] = self.HV * K * self.V if whole else last.stride(0)
+        kinds = types(v, *pointers)
+
+        @cache
+        def launch(BK, BV):
+            tiles = {"BK": BK, "BV": BV, **flags}
+            return launcher(recurrent_kernel, {**constants, **tiles}, kinds, num_warps=1)
+
+        self.launch = launch
+
+    def __call__(self, *pointers):
+        v, cu_seqlens = pointers[2], pointers[10]
+        B, T = v.shape[:2]
+        N = B if cu_seqlens is None else cu_seqlens.shape[0] - 1
         if N == 0:
             return
-        if copied:
+        if self.copied:
+            copied = self.copied
             pointers = [x.contiguous() if i in copied else x for i, x in enumerate(pointers)]
-        with on_device(pointers[2]):
-            start(*pointers)
+        BK, BV = warp_tiles(N * self.HV, self.K, self.V)
+        programs = N * self.HV * cdiv(self.V, BV)
+        with on_device(v):
+            self.launch(BK, BV)((programs, 1, 1), pointers, (self.scale, T, *self.strides))
 
-    return run
 
-
+@lru_cache(maxsize=4096)
 def warp_tiles(states, K, V):
     """`BK` and `BV` for this many states (sequences times value heads); nothing is tuned.
 

@@ -4,23 +4,22 @@
     2  outputs and last states                             `scan`, from chunk to chunk
 
 Heads of odd sizes may be padded first (`padding`), and on Hopper a long sequence is cut into
-segments (`hopper.launches`). What follows from shapes, strides and dtypes alone is found out once,
-by the functions called `prepare_...`; what they return is called for every tensor that looks the
-same.
+segments (`hopper.launches`). Each class here holds what follows from dtypes, heads and flags alone;
+its objects are called with tensors, of any length, and launch.
 
 Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 """
 
-from functools import partial
+from functools import cache
 
 import torch
 
 from ..host import gpu
-from ..host.launch import aligned, cdiv, prepare_launch
-from ..host.plan import Plan, prepare_walk
+from ..host.launch import aligned, cdiv, launcher
+from ..host.plan import Plan, scan_launcher, scan_programs
 from ..host.routes import has_transform_mma, made_for_hopper
 from ..host.tiles import dot_precision, tile_rule
-from .padding import in_padded_heads, sizes_that_pay
+from .padding import PaddedForward, pays
 from .scan import chunk_scan_kernel
 from .shares import shares
 from .transform import ut_transform_kernel
@@ -33,7 +32,7 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
     Parameters
     ----------
     q, k, v, g, beta, cu_seqlens
-        As for `prepare_forward`.
+        As for `Forward`.
     scale : factor on `q`, applied in float32
     initial_state : [N, HV, V, K] float32, or None for the empty memory
     chunk_size : 16, 32 or 64
@@ -44,10 +43,10 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
     final_state : [N, HV, V, K] float32; in memory as `initial_state` is, or else [N, HV, K, V]
     """
     tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
-    return prepare_chunk_forward(*tensors, scale=scale, chunk_size=chunk_size)(*tensors)
+    return chunk_forward_like(*tensors, scale=scale, chunk_size=chunk_size)(*tensors)
 
 
-def prepare_chunk_forward(
+def chunk_forward_like(
     q, k, v, g, beta, initial_state, cu_seqlens, *, scale, chunk_size, keep=False,
 ):  # fmt: skip
     """`chunk_forward`, as a function of seven tensors that look like these; `keep` as below."""
@@ -55,25 +54,20 @@ def prepare_chunk_forward(
     transposed = initial_state is not None and not v_first
     S = initial_state.mT if transposed else initial_state
     options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size, "keep": keep}
-    prepared = prepare_forward(q, k, v, g, beta, S, cu_seqlens, **options)
+    forward = Forward(q, k, v, g, beta, S, cu_seqlens, **options)
 
     def run(q, k, v, g, beta, initial_state, cu_seqlens):
         S = initial_state.mT if transposed else initial_state
-        o, S, *kept = prepared(q, k, v, g, beta, S, cu_seqlens)
+        o, S, *kept = forward(q, k, v, g, beta, S, cu_seqlens)
         return o, S if v_first else S.mT, *kept
 
     return run
 
 
-def prepare_forward(
-    q, k, v, g, beta, S, cu_seqlens, *, scale, v_first, chunk_size, keep=False,
-):  # fmt: skip
-    """A function of seven tensors that look like these: outputs and final states.
+class Forward:
+    """Outputs and final states of seven tensors that look like these, as `gdn_ref.ops` checks them.
 
-    With `keep` also what the backward pass needs of the UT transform: `c` and `T_inv`.
-
-    What follows from shapes, strides and dtypes is found out here, so that a call of the function
-    costs the host little more than the launches. Tensors come as `gdn_ref.ops` checks them.
+    Called with `keep`, also what the backward pass needs of the UT transform: `c` and `T_inv`.
 
     Parameters
     ----------
@@ -85,98 +79,99 @@ def prepare_forward(
     cu_seqlens : [N + 1] integers, or None: B sequences of T tokens
     scale, chunk_size : as for `chunk_forward`
     """
-    B, T, H, K = k.shape
-    HV, V = v.shape[2:]
-    N = B if cu_seqlens is None else cu_seqlens.shape[0] - 1
-    padded = sizes_that_pay(B * T, N, HV, K, V, v, chunk_size)
-    if padded is not None:
+
+    def __init__(
+        self, q, k, v, g, beta, S, cu_seqlens, *, scale, v_first, chunk_size, keep=False,
+    ):  # fmt: skip
+        tensors = (q, k, v, g, beta, S, cu_seqlens)
+        self.apart = [i for i, x in enumerate(tensors) if x is not None and not x.is_contiguous()]
+        tiles = tile_rule(k.shape[3], v.dtype, chunk_size, gpu.has_tensor_memory(v.device))
+        self.plan = plan = Plan(tensors, tiles)
+        self.keep, self.v_first = keep, v_first
+        scaled = not keep  # beta goes into the matrix, but the backward pass wants it apart
+        self.transform = Transform(plan, scaled, keep)
+        self.scan = Scan(plan, scale, v_first, scaled)
+        self.on_hopper = made_for_hopper(k, v, chunk_size)
+        if self.on_hopper:
+            from .hopper.launches import HopperScan
+
+            self.early = Transform(plan, scaled, keep, hopper=True)
+            self.hopper_scan = HopperScan(plan, scale, v_first, scaled)
         options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size, "keep": keep}
-        return in_padded_heads(prepare_forward, *padded, options)
+        self.padded = PaddedForward.of(Forward, k, v, chunk_size, options)
 
-    tensors = (q, k, v, g, beta, S, cu_seqlens)
-    apart = [i for i, x in enumerate(tensors) if x is not None and not x.is_contiguous()]
-    size = (N, HV, V, K) if v_first else (N, HV, K, V)
-    plan = Plan(tensors, tile_rule(K, v.dtype, chunk_size, gpu.has_tensor_memory(v.device)))
-    if plan.total == 0:
-        return partial(without_tokens, size, plan.tiles["C"], keep)
-    scaled = not keep  # beta goes into the matrix, but the backward pass wants it apart
-    transform = prepare_transform(plan, scaled, room=keep)
-    scan = prepare_scan(plan, scale, v_first, scaled)
-    on_hopper = made_for_hopper(k, v, chunk_size)
-    if on_hopper:
-        from .hopper.launches import prepare_scan as prepare_scan_on_hopper
-
-        early = prepare_transform(plan, scaled, room=keep, hopper=True)
-        scan_on_hopper = prepare_scan_on_hopper(plan, scale, v_first, scaled)
-
-    def run(*tensors):
-        if apart:
-            tensors = [x.contiguous() if i in apart else x for i, x in enumerate(tensors)]
-        q, k, v, g, beta, S, cu_seqlens = tensors
+    def __call__(self, q, k, v, g, beta, S, cu_seqlens):
+        plan, tensors = self.plan, (q, k, v, g, beta, S, cu_seqlens)
+        sizes = plan.sizes(v, cu_seqlens)
+        if self.padded is not None and pays(plan, sizes):
+            return self.padded(*tensors)
+        if self.apart:
+            tensors = [x.contiguous() if i in self.apart else x for i, x in enumerate(tensors)]
+            q, k, v, g, beta, S, cu_seqlens = tensors
         o = torch.empty_like(v, memory_format=torch.contiguous_format)
-        # `S` is like the last states, and asking for its like is the cheapest way to ask
-        S_last = v.new_empty(size, dtype=torch.float32) if S is None else torch.empty_like(S)
+        S_last = self.new_states(sizes.N, v) if S is None else torch.empty_like(S)
+        if sizes.total == 0:  # the states stay
+            S_last.zero_() if S is None else S_last.copy_(S)
+            return (
+                (o, S_last, *new_transform(k, plan.HV, plan.C, True)) if self.keep else (o, S_last)
+            )
         with gpu.on_device(v):
             # the copy engine reads tiles from addresses that are multiples of 16 bytes only
-            if on_hopper and aligned(q, k, v):
-                c, UT, strength = early(k, g, beta, cu_seqlens)
-                scan_on_hopper(q, k, v, strength, c, UT, S, o, S_last, cu_seqlens)
+            if self.on_hopper and aligned(q, k, v):
+                c, UT, strength = self.early(sizes, k, g, beta, cu_seqlens)
+                self.hopper_scan(sizes, q, k, v, strength, c, UT, S, o, S_last, cu_seqlens)
             else:
-                c, UT = transform(k, g, beta, cu_seqlens)
-                scan(q, k, v, beta, c, UT, S, o, S_last, cu_seqlens)
-        return (o, S_last, c, UT) if keep else (o, S_last)
+                c, UT, _ = self.transform(sizes, k, g, beta, cu_seqlens)
+                self.scan(sizes, q, k, v, beta, c, UT, S, o, S_last, cu_seqlens)
+        return (o, S_last, c, UT) if self.keep else (o, S_last)
 
-    return run
-
-
-def without_tokens(size, C, keep, q, k, v, g, beta, S, cu_seqlens):
-    """A call without tokens: no outputs, and the states stay."""
-    o = torch.empty_like(v, memory_format=torch.contiguous_format)
-    S_last = v.new_zeros(size, dtype=torch.float32)
-    if S is not None:
-        S_last.copy_(S)
-    return (o, S_last, *new_transform(k, v.shape[2], C, True)) if keep else (o, S_last)
+    def new_states(self, N, v):
+        """Memory for the last states."""
+        K, V = self.plan.K, self.plan.V
+        rows, columns = (V, K) if self.v_first else (K, V)
+        return v.new_empty((N, self.plan.HV, rows, columns), dtype=torch.float32)
 
 
-def prepare_transform(plan, scaled, room=False, hopper=False):
-    """The UT transform, `run(k, g, beta, cu_seqlens)`: `c, UT`.
+class Transform:
+    """The UT transform of k, g and beta: `c, UT, strength`.
 
-    Unless `scaled`, the second is `T_inv` itself. With `hopper` the scan for Hopper follows: `k` is
-    aligned, and there is a third result, `strength`.
+    Unless `scaled`, the second is `T_inv` itself. With `hopper` the scan for Hopper follows, and
+    `k` is aligned.
 
     c, UT : as `new_transform`, with `room` or without
-    strength : None if `scaled`; else beta as that scan wants it: up to 128 key dimensions in
-        float32, as `c` lies, one head after the other
+    strength : None if `scaled`; else beta as the scan for Hopper wants it: up to 128 key dimensions
+        in float32, as `c` lies, one head after the other
     """
-    H, HV, tiles, exact = plan.H, plan.HV, plan.tiles, plan.exact
-    C = tiles["C"]
-    constants = {"K": plan.K, "C": C, "BK": tiles["BK"], "HAS_G": plan.has_g}
-    constants |= {"PACKED": plan.packed, "SCALED": scaled}
-    options = {"num_warps": 1}
-    kernel = ut_transform_16bit_kernel
-    in_blocks = has_transform_mma(plan)
-    by_head = in_blocks and hopper and not scaled
-    if in_blocks:
-        del constants["C"]
-        constants["HOPPER"] = hopper
-    else:
-        kernel = ut_transform_kernel
-        constants["PRECISION"] = "tf32x3" if exact else "tf32"
-        options = {"num_warps": tiles["transform_warps"], "num_stages": 1}
-    sizes = (plan.N, plan.T, plan.total, H, HV // H)
-    start = prepare_launch(kernel, (plan.slots, H), sizes, constants, plan.types, **options)
 
-    def run(k, g, beta, cu_seqlens):
-        c, UT = new_transform(k, HV, C, room)
-        tensors, strength = (k, g, beta, c, UT), None if scaled else beta
-        if by_head:
+    def __init__(self, plan, scaled, room=False, hopper=False):
+        self.plan, self.scaled, self.room = plan, scaled, room
+        C, tiles = plan.C, plan.tiles
+        constants = {"K": plan.K, "C": C, "BK": tiles["BK"], "HAS_G": plan.has_g}
+        constants |= {"PACKED": plan.packed, "SCALED": scaled}
+        options = {"num_warps": 1}
+        kernel = ut_transform_16bit_kernel
+        self.in_blocks = has_transform_mma(plan)
+        self.by_head = self.in_blocks and hopper and not scaled
+        if self.in_blocks:
+            del constants["C"]
+            constants["HOPPER"] = hopper
+        else:
+            kernel = ut_transform_kernel
+            constants["PRECISION"] = "tf32x3" if plan.exact else "tf32"
+            options = {"num_warps": tiles["transform_warps"], "num_stages": 1}
+        self.launch = launcher(kernel, constants, plan.types, **options)
+
+    def __call__(self, sizes, k, g, beta, cu_seqlens):
+        H, HV = self.plan.H, self.plan.HV
+        c, UT = new_transform(k, HV, self.plan.C, self.room)
+        tensors, strength = (k, g, beta, c, UT), None if self.scaled else beta
+        if self.by_head:
             strength = torch.empty_like(c)
-        if in_blocks:
-            tensors += (strength if by_head else None,)
-        start(*tensors, cu_seqlens)
-        return (c, UT, strength) if hopper else (c, UT)
-
-    return run
+        if self.in_blocks:
+            tensors += (strength if self.by_head else None,)
+        numbers = (sizes.N, sizes.T, sizes.total, H, HV // H)
+        self.launch((sizes.slots, H, 1), (*tensors, cu_seqlens), numbers)
+        return c, UT, strength
 
 
 def new_transform(k, HV, C, room):
@@ -193,11 +188,24 @@ def new_transform(k, HV, C, room):
     return c, k.new_empty(shape, dtype=torch.float32 if exact else torch.float16)
 
 
-def prepare_scan(plan, scale, v_first, scaled):
-    """The scan over chunks, `run(q, k, v, beta, c, UT, S, o, S_last, cu_seqlens)`."""
-    N, tiles = max(plan.N, 1), plan.tiles
-    chunks, programs = cdiv(plan.total // N, tiles["C"]), N * plan.HV * cdiv(plan.V, tiles["BV"])
-    flags = {"HAS_S": plan.has_S, "PACKED": plan.packed, "SCALED": scaled}
-    flags["SHARES"] = shares(chunks, programs, plan.device)
-    walk = (chunk_scan_kernel, (scale, plan.T, plan.total), v_first, flags)
-    return prepare_walk(plan, dot_precision(plan.dtype), *walk)
+class Scan:
+    """The scan over chunks, for any GPU."""
+
+    def __init__(self, plan, scale, v_first, scaled):
+        self.plan, self.scale = plan, scale
+        flags = {"HAS_S": plan.has_S, "PACKED": plan.packed, "SCALED": scaled}
+
+        @cache
+        def launch(n):
+            shared = {**flags, "SHARES": n}
+            return scan_launcher(
+                plan, dot_precision(plan.dtype), chunk_scan_kernel, v_first, shared
+            )
+
+        self.launch = launch  # for n programs that share a sequence
+
+    def __call__(self, sizes, q, k, v, beta, c, UT, S, o, S_last, cu_seqlens):
+        programs = scan_programs(self.plan, sizes)
+        n = shares(cdiv(sizes.total // sizes.N, self.plan.C), programs, self.plan.multiprocessors)
+        tensors = (q, k, v, beta, c, UT, S, o, S_last, cu_seqlens)
+        self.launch(n)((programs * n, 1, 1), tensors, (self.scale, sizes.T, sizes.total))

@@ -15,16 +15,14 @@ import math
 import triton
 import triton.language as tl
 
-from ..host import gpu
-
 SILENT = 0.6
 MOST = 4  # a fifth program would save a hundredth
 LOG_REST = tl.constexpr(math.log2(1 - SILENT))
 
 
-def shares(chunks, programs, device):
+def shares(chunks, programs, multiprocessors):
     """How many programs share a sequence of so many chunks, where there are `programs` without."""
-    return max(min(gpu.multiprocessors(device) // programs, MOST, chunks), 1)
+    return max(min(multiprocessors // programs, MOST, chunks), 1)
 
 
 def walk(chunks, n):

@@ -1,18 +1,16 @@
 """Launch a kernel without asking Triton twice.
 
 Triton finds out at every call how each argument is to be specialised, which costs more than the
-small kernels themselves. The answer depends on little: types, alignment, the constants. So what
-it compiled is kept under that key, and the next call with the same key goes straight to the driver
-(`common.triton_private`).
+small kernels themselves. The answer depends on little: types, alignment, the constants, and which
+numbers need 64 bits. So a `Launch` keeps what Triton compiled for each of these, and goes straight
+to the driver with it (`common.triton_private`). Grid and numbers may be others at each call.
 """
 
 from functools import cached_property
 
-from torch import Tensor
-
 from ..common.triton_private import direct, watched
 
-_compiled = {}
+_launches = {}  # what Triton compiles for -> `Launch`
 
 
 def cdiv(a, b):
@@ -20,61 +18,51 @@ def cdiv(a, b):
     return -(-a // b)
 
 
-def launch(kernel, grid, arguments, constants, kinds, **options):
-    """Run `kernel` on a grid of up to three sizes; returns what Triton compiled, if anything.
+def launcher(kernel, constants, types, tilings=(), **options):
+    """The `Launch` with these constants, in the order of the kernel's signature.
 
-    `constants` come in the order of the kernel's signature; `kinds` is whatever else Triton would
-    compile differently for (see `kinds`).
+    `types` is whatever else Triton would compile differently for (see `types`). The first tensors
+    go in tiles, if `tilings` has one for each (`triton_private.tiling`).
     """
-    key = (kernel, kinds, *constants.values(), *options.values())
-    again = _compiled.get(key)
-    if again is None:  # compiles, if need be, and runs; the interpreter returns nothing
-        compiled = kernel[grid](*arguments, **constants, **options)
-        if compiled is not None:
-            _compiled[key] = Again(compiled)
-        return compiled
-    grid, values = (*grid, 1, 1)[:3], tuple(constants.values())
-    if again.by_itself is None or watched():
-        again.compiled[grid](*arguments, *values)
-    else:
-        addresses = [x.data_ptr() if isinstance(x, Tensor) else x for x in arguments]
-        again.by_itself(grid, addresses, values)
-    return again.compiled
+    key = (kernel, types, tilings, *constants.values(), *options.values())
+    known = _launches.get(key)
+    if known is None:
+        known = _launches[key] = Launch(kernel, constants, tilings, options)
+    return known
 
 
-def prepare_launch(kernel, grid, numbers, constants, types, tilings=(), **options):
-    """`launch` for calls that differ in their tensors only: `run(*tensors)`.
+class Launch:
+    """A kernel with its constants. It takes tensors, or None for some, then numbers."""
 
-    A kernel takes tensors, or None for some, then `numbers`, then `constants`; the first tensors in
-    tiles, if `tilings` has one for each (`triton_private.tiling`). `types` and the tensors'
-    alignment are what `kinds` is made of.
-    """
-    ready, cut = {}, len(tilings)
-    rest, whole_grid = (*numbers, *constants.values()), (*grid, 1, 1)[:3]
+    def __init__(self, kernel, constants, tilings=(), options=None):
+        self.kernel, self.constants, self.options = kernel, constants, options or {}
+        self.tilings, self.values, self.compiled = tilings, tuple(constants.values()), {}
 
-    def run(*tensors):
+    def __call__(self, grid, tensors, numbers, rows=()):
+        """Run on a grid of three sizes; `rows` of the matrices that go in tiles."""
         addresses = [0 if x is None else x.data_ptr() for x in tensors]
-        aligned = tuple([address % 16 == 0 for address in addresses])
-        again = ready.get(aligned)
+        key = [a % 16 == 0 for a in addresses]
+        if max(numbers) >= 2**31:
+            key += [n >= 2**31 for n in numbers]
+        key = tuple(key)
+        again = self.compiled.get(key)
         if again is not None and again.by_itself is not None and not watched():
-            again.by_itself(whole_grid, addresses, rest)
+            again.by_itself(grid, addresses, rows, numbers + self.values)
             return
-        tiles = [tiled(x) for tiled, x in zip(tilings, tensors, strict=False)]
+        tiles = [tiled(x, n) for tiled, x, n in zip(self.tilings, tensors, rows, strict=False)]
+        arguments = (*tiles, *tensors[len(tiles) :], *numbers)
         if again is not None:
-            again.compiled[whole_grid](*tiles, *tensors[cut:], *rest)
+            again.compiled[grid](*arguments, *self.values)
             return
-        arguments = (*tiles, *tensors[cut:], *numbers)
-        compiled = launch(kernel, grid, arguments, constants, (types, aligned), **options)
-        if compiled is not None:
-            ready[aligned] = Again(compiled, tilings)
-
-    return run
+        compiled = self.kernel[grid](*arguments, **self.constants, **self.options)
+        if compiled is not None:  # as the interpreter returns
+            self.compiled[key] = Again(compiled, self.tilings)
 
 
 class Again:
     """What Triton compiled, and `direct` for it: found when it is started again, if ever."""
 
-    def __init__(self, compiled, tilings=()):
+    def __init__(self, compiled, tilings):
         self.compiled, self.tilings = compiled, tilings
 
     @cached_property
@@ -87,20 +75,9 @@ def aligned(*tensors):
     return not any([x.data_ptr() % 16 for x in tensors])
 
 
-def kinds(tokens, *tensors):
-    """What Triton compiles for, besides constants: types and alignment, and wide integers.
+def types(*tensors):
+    """What Triton compiles for, besides constants, alignment and wide numbers: device and dtypes.
 
-    Tensors that this package allocates itself follow from these: they are always aligned.
+    Tensors that this package allocates itself follow from those that are given.
     """
-    return types(tokens, *tensors), alignment(tensors)
-
-
-def types(tokens, *tensors):
-    """The part of `kinds` that tensors which look alike share."""
-    dtypes = tuple(None if x is None else x.dtype for x in tensors)
-    return tensors[0].device, tokens < 2**31, dtypes
-
-
-def alignment(tensors):
-    """Which of the tensors start at a multiple of 16 bytes."""
-    return tuple([x is None or x.data_ptr() % 16 == 0 for x in tensors])
+    return tensors[0].device, *[None if x is None else x.dtype for x in tensors]

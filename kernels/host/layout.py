@@ -25,6 +25,11 @@ def state_layout(K, V, v_first):
     return {"S_v": K, "S_k": 1} if v_first else {"S_v": 1, "S_k": V}
 
 
+def width_of_token(x):
+    """Numbers of a token of `x`, `[B, T, ...]`."""
+    return prod(x.shape[2:])
+
+
 def stride_of_tokens(x):
     """Elements from token to token of `x`, `[B, T, ...]`; None if it has to be copied first.
 

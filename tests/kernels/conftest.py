@@ -34,14 +34,14 @@ def in_pieces(monkeypatch):
     from gdn_ref.kernels.backward import launches as kernels
 
     def start(room):
-        found, prepare = [], kernels.prepare_piece
+        found, run = [], kernels.Gradients.run
 
-        def watched(plan, *rest):
-            run = prepare(plan, *rest)
-            return lambda *tensors: (found.append(plan.N), run(*tensors))
+        def watched(gradients, sizes, *tensors):
+            found.append(sizes.N)
+            run(gradients, sizes, *tensors)
 
         monkeypatch.setattr("gdn_ref.prepared._remembered", {})  # what calls did before, in whole
-        monkeypatch.setattr(kernels, "prepare_piece", watched)
+        monkeypatch.setattr(kernels.Gradients, "run", watched)
         monkeypatch.setattr(kernels, "programs_at_once", lambda device, hopper: room)
         monkeypatch.setattr("gdn_ref.kernels.backward.pieces.LEAST_BYTES", 1)
         return found

@@ -17,15 +17,9 @@ from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 import gdn_ref
 from gdn_ref import decoding, ops
-from gdn_ref.kernels import activations
 from gdn_ref.kernels.backward import launches as backward
 from gdn_ref.kernels.backward.hopper import launches as backward_on_hopper
-from gdn_ref.kernels.conv import backward as conv_backward
-from gdn_ref.kernels.conv import forward as conv_forward
-from gdn_ref.kernels.decode import launches as decode
-from gdn_ref.kernels.forward import launches as forward
-from gdn_ref.kernels.forward.hopper import launches as forward_on_hopper
-from gdn_ref.kernels.host import gpu, launch, plan
+from gdn_ref.kernels.host import gpu, launch
 
 BEFORE_3_7 = not hasattr(nvidia, "annotate_arguments")
 # what tells those who watch a launch of it, in the order of the C function's arguments
@@ -84,27 +78,12 @@ def compare(kernel, run):
     compared[name] += 1
 
 
-def compare_ways(prepare):
-    """`prepare_launch`, of which each launch goes both ways."""
+def compare_ways(run):
+    """`Launch.__call__`, each of which goes both ways."""
 
-    def prepared(kernel, *rest, **options):
-        run = prepare(kernel, *rest, **options)
-
-        def both(*tensors):
-            run(*tensors)  # compiles, if it is the first
-            compare(kernel, lambda: run(*tensors))
-
-        return both
-
-    return prepared
-
-
-def compare_ways_of_launch(launch_known):
-    """`launch`, each of which goes both ways."""
-
-    def both(kernel, *rest, **options):
-        launch_known(kernel, *rest, **options)
-        compare(kernel, lambda: launch_known(kernel, *rest, **options))
+    def both(known, *rest):
+        run(known, *rest)  # compiles, if it is the first
+        compare(known.kernel, lambda: run(known, *rest))
 
     return both
 
@@ -114,15 +93,11 @@ def pretend():
     triton.runtime.driver.set_active(Gpu())
     nvidia.PyKernelArg = lambda nested_tuple, type: (nested_tuple, type)
     nvidia.compile_module_from_src, nvidia.library_dirs = lambda **options: Gpu().utils, list
-    chunks = (forward, forward_on_hopper, backward, backward_on_hopper)
-    for module in (activations, decode, plan, *chunks):
-        module.prepare_launch = compare_ways(launch.prepare_launch)
-    for module in (conv_forward, conv_backward):
-        module.launch = compare_ways_of_launch(launch.launch)
+    launch.Launch.__call__ = compare_ways(launch.Launch.__call__)
     ops.validation.check_triton = decoding.validation.check_triton = lambda *arguments: None
     gpu.multiprocessors = lambda device: 132
     gpu.has_hopper_engines = gpu.has_warp_products = lambda device: True
-    backward_on_hopper.room_for_both = lambda plan: False  # there is no other stream
+    backward_on_hopper.room_for_both = lambda *known: False  # there is no other stream
     backward.programs_at_once = lambda device, hopper: 132
 
 

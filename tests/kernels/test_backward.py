@@ -124,14 +124,14 @@ COPIES = {  # what hooks of autograd may make of a tensor
 @pytest.mark.parametrize("T", [32, 33])
 def test_what_is_kept_is_used_again(monkeypatch, T, copy):
     """But not by the copy engine, which takes aligned tiles only."""
-    transforms, prepare = [], kernels.prepare_transform
+    transforms, transform = [], kernels.Transform
 
     def noted(*arguments, **options):
         transforms.append(arguments)
-        return prepare(*arguments, **options)
+        return transform(*arguments, **options)
 
     monkeypatch.setattr("gdn_ref.prepared._remembered", {})
-    monkeypatch.setattr(kernels, "prepare_transform", noted)
+    monkeypatch.setattr(kernels, "Transform", noted)
     with torch.autograd.graph.saved_tensors_hooks(COPIES[copy], lambda x: x):
         compare(arguments(T=T, B=2), chunk_size=16)
     assert bool(transforms) == (copy == "shifted")
@@ -526,24 +526,6 @@ def test_packed_sequences_stay_together(in_pieces):
     assert found == [3]
 
 
-def test_what_is_compiled_for_one_piece_fits_all_that_share_its_key(in_pieces, monkeypatch):
-    # g and beta have 8 bytes here, so a piece of theirs is aligned where one of dg and dbeta is not
-    found, keys = in_pieces(1), {}
-
-    def watched(kernel, grid, arguments, constants, known, **options):
-        aligned = tuple(
-            x.data_ptr() % 16 == 0 for x in arguments if isinstance(x, torch.Tensor) and x.numel()
-        )
-        key = (kernel, known, *constants.values(), *options.values())
-        assert keys.setdefault(key, aligned) == aligned, kernel.fn.__name__
-
-    monkeypatch.setattr(host_launch, "launch", watched)
-    q, k, v, do = torch.zeros(4, 3, 2, 1, 4)
-    g, beta = torch.zeros(2, 3, 2, 1, dtype=torch.float64)
-    kernels.chunk_backward(q, k, v, g, beta, 1.0, None, None, 16, do, None)
-    assert found == [1, 1, 1]
-
-
 GIVEN_LOOKS = {  # what a call may look like that shares its seven tensors' look with another
     "plain": lambda do, dS: (do, dS),
     "no_gradient_of_the_state": lambda do, dS: (do, None),
@@ -558,7 +540,7 @@ GIVEN_LOOKS = {  # what a call may look like that shares its seven tensors' look
 
 
 def contiguous_call(B=3, **sizes):
-    """The seven tensors of `kernels.prepare_backward`, `do` and `dS_last`."""
+    """The seven tensors of `kernels.Backward`, `do` and `dS_last`."""
     inputs = arguments(B=B, **sizes)
     *tokens, S = (x.contiguous() for x in inputs.values())
     do, dS = gradients_given(tokens[2], S)
@@ -570,10 +552,8 @@ def test_gradients_do_not_depend_on_the_look_of_the_call_before(in_pieces, first
     found = in_pieces(2)
     tensors, do, dS = contiguous_call(T=20, HV=1, K=3, V=5)
     tensors = (*tensors[:5], tensors[5].mT, None)
-    plain, without = (
-        kernels.prepare_backward(0.7, 16)(*tensors, do, given) for given in (dS, 0.0 * dS)
-    )
-    run = kernels.prepare_backward(0.7, 16)
+    plain, without = (kernels.Backward(0.7, 16)(*tensors, do, given) for given in (dS, 0.0 * dS))
+    run = kernels.Backward(0.7, 16)
     run(*tensors, *GIVEN_LOOKS[first](do, dS))
     for look, given in GIVEN_LOOKS.items():
         right = without if look == "no_gradient_of_the_state" else plain
@@ -587,11 +567,12 @@ def launched(monkeypatch):
     """Of each launch from now on, all that it is started for; no kernel runs."""
     found = []
 
-    def launch(kernel, grid, arguments, constants, known, **options):
-        dtypes = [x.dtype for x in arguments if isinstance(x, torch.Tensor)]
-        found.append((kernel.fn.__name__, grid, constants, known, options, dtypes))
+    def noted(launch, grid, tensors, numbers, rows=()):
+        known = [x is not None and (x.dtype, x.data_ptr() % 16) for x in tensors]
+        what = (launch.constants, launch.options, known, numbers, rows)
+        found.append((launch.kernel.fn.__name__, grid, *what))
 
-    monkeypatch.setattr(host_launch, "launch", launch)
+    monkeypatch.setattr(host_launch.Launch, "__call__", noted)
     return found
 
 
@@ -601,7 +582,7 @@ def path(request, monkeypatch):
     if request.param == "hopper":
         monkeypatch.setattr(gpu, "has_hopper_engines", lambda device: True)
         monkeypatch.setattr(gpu, "multiprocessors", lambda device: 132)
-        monkeypatch.setattr(on_hopper, "room_for_both", lambda plan: False)
+        monkeypatch.setattr(on_hopper, "room_for_both", lambda *known: False)
     return request.param
 
 
@@ -616,7 +597,7 @@ def test_launches_do_not_depend_on_the_look_of_the_call_before(path, in_pieces, 
         "same": (*tokens, S.mT, None),
         "tokens_shifted": (*map(shifted, tokens), S.mT, None),
     }
-    run = kernels.prepare_backward(1.0, 64)
+    run = kernels.Backward(1.0, 64)
     run(*others["same"], *GIVEN_LOOKS[first](do, dS))
     for (second, tensors), (look, given), precision in product(
         others.items(), GIVEN_LOOKS.items(), ("highest", "high")
@@ -624,7 +605,7 @@ def test_launches_do_not_depend_on_the_look_of_the_call_before(path, in_pieces, 
         torch.set_float32_matmul_precision(precision)
         try:
             found = []
-            for call in (run, kernels.prepare_backward(1.0, 64)):
+            for call in (run, kernels.Backward(1.0, 64)):
                 launched.clear()
                 call(*tensors, *given(do, dS))
                 found.append(list(launched))
@@ -662,12 +643,13 @@ def streams(monkeypatch):
         finally:
             here.pop()
 
-    def launch(kernel, *rest, **options):
-        log.append(f"{kernel.fn.__name__} on {here[-1].name}")
-        if kernel.fn.__name__ in failing:
+    def noted(launch, *rest):
+        name = launch.kernel.fn.__name__
+        log.append(f"{name} on {here[-1].name}")
+        if name in failing:
             raise RuntimeError("no room")
 
-    monkeypatch.setattr(host_launch, "launch", launch)
+    monkeypatch.setattr(host_launch.Launch, "__call__", noted)
     monkeypatch.setattr(gpu, "has_hopper_engines", lambda device: True)
     monkeypatch.setattr(kernels, "side_stream", lambda device: side)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda: here[-1])
@@ -679,7 +661,7 @@ def streams(monkeypatch):
         tokens = [x.half() for x in tokens[:3]] + tokens[3:]
         chains = 2 * tokens[2].shape[0] * tokens[2].shape[2]
         monkeypatch.setattr(gpu, "multiprocessors", lambda device: chains - (not room))
-        kernels.prepare_backward(1.0, 64)(*tokens, None, None, do.half(), None)
+        kernels.Backward(1.0, 64)(*tokens, None, None, do.half(), None)
 
     return log, run
 

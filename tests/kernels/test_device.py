@@ -1,5 +1,7 @@
 """On a CUDA device: bfloat16 (which the interpreter gets wrong), tf32, repeatability, graphs."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from tolerances import (
@@ -15,7 +17,7 @@ from gdn_ref import chunk_gated_delta_rule, prepared, wy
 from gdn_ref.chunking import decay
 from gdn_ref.kernels.forward import launches as kernels
 from gdn_ref.kernels.forward.hopper import launches as on_hopper
-from gdn_ref.kernels.forward.padding import sizes_that_pay
+from gdn_ref.kernels.forward.padding import padded_sizes, pays
 from gdn_ref.kernels.forward.transform_mma import ut_transform_16bit_kernel
 from gdn_ref.kernels.host import gpu
 from gdn_ref.proofs.data import hard_inputs
@@ -157,8 +159,9 @@ def test_the_16_bit_transform_is_the_solve(K, T, scaled, hopper):
 
 def test_long_sequences_of_odd_heads_are_padded():
     inputs = arguments(B=1, T=4000, H=1, HV=2, K=60, V=100)
-    sizes = sizes_that_pay(4000, 1, 2, 60, 100, inputs["v"], 64)
-    assert sizes == (64, 128)
+    plan = SimpleNamespace(K=60, V=100, HV=2, multiprocessors=132)
+    assert pays(plan, SimpleNamespace(N=1, total=4000))
+    assert padded_sizes(60, 100) == (64, 128)
     for v_first in (False, True):
         found, expected = both(inputs, state_v_first=v_first)
         for x, exact in zip(found, expected, strict=True):

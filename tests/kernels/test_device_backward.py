@@ -242,14 +242,14 @@ def test_heads_of_256_dimensions_in_pieces_repeat_their_bits(path, in_pieces):
     "T, ends, whole", [(128, None, True), (129, None, False), (128, 64, False)]
 )
 def test_whole_chunks_of_256_dimensions_go_to_hopper(monkeypatch, T, ends, whole):
-    routes, prepare = [], kernels.prepare_piece
+    routes, run = [], kernels.Gradients.run
 
-    def watched(plan, scale, hopper, *rest):
-        routes.append(hopper)
-        return prepare(plan, scale, hopper, *rest)
+    def watched(gradients, *rest):
+        routes.append(gradients.hopper)
+        run(gradients, *rest)
 
     monkeypatch.setattr("gdn_ref.prepared._remembered", {})
-    monkeypatch.setattr(kernels, "prepare_piece", watched)
+    monkeypatch.setattr(kernels.Gradients, "run", watched)
     inputs = arguments(B=1, T=T, N=ends and 2, K=256)
     options = {"cu_seqlens": torch.tensor([0, ends, T], device="cuda")} if ends else {}
     gradients(inputs, gradients_given(inputs), **options)

@@ -151,9 +151,7 @@ def test_segments(name, device, dtype, monkeypatch):
 @OF_16_BITS
 def test_odd_heads_in_zeros(device, dtype, monkeypatch):
     with as_on_hopper(device):
-        monkeypatch.setattr(
-            forward, "sizes_that_pay", lambda *sizes: (128, 64) if sizes[3] == 100 else None
-        )
+        monkeypatch.setattr(forward, "pays", lambda plan, sizes: True)
         monkeypatch.setattr("gdn_ref.prepared._remembered", {})
         check("wide", device, dtype, gradient=False)
 

@@ -86,15 +86,13 @@ def test_shares_of_a_sequence_are_the_sequence(monkeypatch, lengths, shares):
         assert torch.equal(x, one)
 
 
-def test_few_heads_share_their_sequences(monkeypatch):
+def test_few_heads_share_their_sequences():
     """As many programs as the device has room for, four at most, and no more than chunks."""
     from gdn_ref.kernels.forward import shares
-    from gdn_ref.kernels.host import gpu
 
-    monkeypatch.setattr(gpu, "multiprocessors", lambda device: 132)
     programs = {1: 4, 33: 4, 34: 3, 44: 3, 45: 2, 66: 2, 67: 1, 132: 1, 1000: 1}
-    assert {n: shares.shares(100, n, None) for n in programs} == programs
-    assert [shares.shares(chunks, 1, None) for chunks in range(6)] == [1, 1, 2, 3, 4, 4]
+    assert {n: shares.shares(100, n, 132) for n in programs} == programs
+    assert [shares.shares(chunks, 1, 132) for chunks in range(6)] == [1, 1, 2, 3, 4, 4]
 
 
 @pytest.mark.parametrize(
@@ -109,12 +107,10 @@ def test_few_heads_share_their_sequences(monkeypatch):
         (32768, 96, 128, (1, None)),
     ],
 )
-def test_the_rule_for_few_heads_on_hopper(monkeypatch, tokens, programs, K, expected):
+def test_the_rule_for_few_heads_on_hopper(tokens, programs, K, expected):
     from gdn_ref.kernels.forward.hopper.launches import cut
-    from gdn_ref.kernels.host import gpu
 
-    monkeypatch.setattr(gpu, "multiprocessors", lambda device: 132)
-    assert cut(tokens, programs, K, None) == expected
+    assert cut(tokens, programs, K, 132) == expected
 
 
 @pytest.mark.parametrize("gradient", [False, True])
@@ -153,10 +149,10 @@ def test_offsets_are_read_again_when_they_change(rule):
 def test_the_precision_is_looked_up_again_when_it_changes(monkeypatch):
     found, inputs = [], {name: x.float() for name, x in arguments(T=3).items()}
 
-    def launch(kernel, grid, tensors, constants, *rest, **options):
-        found.append((kernel.fn.__name__, constants["PRECISION"]))
+    def noted(launch, *rest):
+        found.append((launch.kernel.fn.__name__, launch.constants["PRECISION"]))
 
-    monkeypatch.setattr("gdn_ref.kernels.host.launch.launch", launch)
+    monkeypatch.setattr("gdn_ref.kernels.host.launch.Launch.__call__", noted)
     try:
         for precision in ("highest", "high"):
             torch.set_float32_matmul_precision(precision)
@@ -283,14 +279,17 @@ def test_gradients_reach_every_input():
 def test_heads_in_zeros_are_prepared_once(monkeypatch, v_first):
     """Heads for which copies to wider ones pay, which the device alone decides."""
     from gdn_ref.kernels.forward import launches as forward
+    from gdn_ref.kernels.forward import padding
 
     asked = []
 
-    def sizes_that_pay(tokens, N, HV, K, V, v, chunk_size):
-        asked.append((K, V))
-        return None if (K, V) == (16, 32) else (16, 32)
+    def padded(new, k, v, chunk_size, options):
+        asked.append((k.shape[3], v.shape[3]))
+        return None if asked[-1] == (16, 32) else padding.PaddedForward(new, options)
 
-    monkeypatch.setattr(forward, "sizes_that_pay", sizes_that_pay)
+    monkeypatch.setattr(padding, "padded_sizes", lambda K, V: (16, 32))
+    monkeypatch.setattr(padding.PaddedForward, "of", padded)
+    monkeypatch.setattr(forward, "pays", lambda plan, sizes: True)
     monkeypatch.setattr("gdn_ref.prepared._remembered", {})
     for seed in (0, 1):
         inputs = arguments(seed=seed)

@@ -96,9 +96,10 @@ def gpu(monkeypatch):
     return gpu
 
 
-def prepare(kernel, **options):
+def prepare(kernel, tilings=(), rows=(), number=0.5):
     """A launch of two tensors, with a number and a constant."""
-    return host_launch.prepare_launch(kernel, (5,), (0.5,), {"C": 64}, ("types",), **options)
+    launch = host_launch.launcher(kernel, {"C": 64}, ("types",), tilings)
+    return lambda *tensors: launch((5, 1, 1), tensors, (number,), rows)
 
 
 def test_the_second_launch_goes_directly_to_the_stream_that_is_current(gpu):
@@ -115,27 +116,40 @@ def test_the_second_launch_goes_directly_to_the_stream_that_is_current(gpu):
         kernel.ways()
 
 
-def test_an_unprepared_launch_goes_directly_too(gpu):
+def test_a_launch_takes_any_size(gpu):
     kernel, x = Kernel(), torch.zeros(8)
-    for way in ("compiled", "directly"):
-        host_launch.launch(kernel, (5, 2), (x, None, 3), {"C": 64}, "kinds")
-        assert kernel.ways() == [way]
-    host_launch.launch(kernel, (6,), (x, None, 4), {"C": 64}, "kinds")
-    ((_, arguments),) = kernel.started
-    assert arguments[:3] == (6, 1, 1)
-    assert arguments[-4:] == (x.data_ptr(), None, 4, 64)
-    kernel.ways()
-    for C, kinds, warps in ((64, "kind", 4), (32, "kind", 4), (64, "other", 4), (64, "kind", 8)):
-        host_launch.launch(kernel, (6,), (x, None, 4), {"C": C}, kinds, num_warps=warps)
+    launch = host_launch.launcher(kernel, {"C": 64}, "types")
+    for way, blocks in (("compiled", 5), ("directly", 5), ("directly", 6)):
+        launch((blocks, 2, 1), (x, None), (blocks - 2,))
+        assert kernel.started[-1][0] == way
+    ((_, arguments),) = kernel.started[-1:]
+    assert arguments[:3] == (6, 2, 1)
+    assert arguments[-4:] == (x.data_ptr(), 0, 4, 64)
+
+
+def test_launches_that_differ_are_apart(gpu):
+    kernel, x = Kernel(), torch.zeros(8)
+    for C, types, warps in ((64, "one", 4), (32, "one", 4), (64, "other", 4), (64, "one", 8)):
+        launch = host_launch.launcher(kernel, {"C": C}, types, num_warps=warps)
+        assert launch is host_launch.launcher(kernel, {"C": C}, types, num_warps=warps)
+        launch((6, 1, 1), (x, None), (4,))
         assert kernel.ways() == ["compiled"]
 
 
-def test_what_is_compiled_for():
-    x, n = torch.zeros(8), 1000
-    calls = [(n, x, None), (2**31, x, None), (n, x, x), (n, x.half(), None), (n, x[1:], None)]
-    calls.append((n, x.to("meta"), None))
-    assert len({host_launch.kinds(*call) for call in calls}) == len(calls)
-    assert host_launch.kinds(n, x, None) == host_launch.kinds(2 * n, x[4:], None)
+def test_types_are_what_is_compiled_for():
+    x = torch.zeros(8)
+    calls = [(x, None), (x, x), (x.half(), None), (x.to("meta"), None)]
+    assert len({host_launch.types(*call) for call in calls}) == len(calls)
+    assert host_launch.types(x, None) == host_launch.types(x[4:], None)
+
+
+def test_wide_numbers_are_compiled_for(gpu):
+    kernel, x = Kernel(), torch.zeros(8)
+    for number, way in (
+        (2**31 - 1, "compiled"), (2**31, "compiled"), (5, "directly"), (2**40, "directly"),
+    ):  # fmt: skip
+        prepare(kernel, number=number)(x, x)
+        assert kernel.ways() == [way]
 
 
 def test_aligned_is_to_16_bytes():
@@ -174,10 +188,9 @@ def test_those_who_watch_launches_see_them_all(gpu, monkeypatch, name):
         assert kernel.ways() == [way]
     hooks.add(print)  # as a profiler does, in the middle of a run
     run(x, x)
-    host_launch.launch(kernel, (5,), (x, x), {"C": 64}, (("types",), (True, True)))
     hooks.remove(print)
     run(x, x)
-    assert kernel.ways() == ["ordinarily", "ordinarily", "directly"]
+    assert kernel.ways() == ["ordinarily", "directly"]
 
 
 @pytest.mark.parametrize(
@@ -217,8 +230,8 @@ def described(gpu, monkeypatch):
 
 def test_descriptors_are_made_once_an_address(described):
     kernel = Kernel([{"swizzle": 1}, {"swizzle": 2}])
-    tilings = tiling(torch.float16, 100, 64, 64, 64), tiling(torch.float16, 200, 128, 64, 64)
-    run = prepare(kernel, tilings=tilings)
+    tilings = tiling(torch.float16, 64, 64, 64), tiling(torch.float16, 128, 64, 64)
+    run = prepare(kernel, tilings, (100, 200))
     x, y, z = torch.zeros(3, 8)
     run(x, y, x)
     assert [way for way, _ in kernel.started] == ["compiled"]
@@ -231,21 +244,23 @@ def test_descriptors_are_made_once_an_address(described):
         expected = (maps[0], *shapes[0], maps[1], *shapes[1], pointer, 0.5, 64)
         assert kernel.started[-1][1][-len(expected) :] == expected
     assert len(described) == 4  # x and z as the first, y and z as the second
+    prepare(kernel, tilings, (100, 300))(x, y, z)  # as many rows as before of the first
+    assert described[4:] == [(y.data_ptr(), 300, {"swizzle": 2})]
 
 
 def test_not_all_descriptors_are_kept(described, monkeypatch):
     monkeypatch.setattr(triton_private, "MOST_DESCRIPTORS", 3)
-    known = triton_private.Descriptors(tiling(torch.float16, 100, 64, 64, 64), {})
+    known = triton_private.Descriptors(tiling(torch.float16, 64, 64, 64), {})
     for address in range(0, 1600, 16):
-        assert known[address][0] == (address, 100, {})
-        assert known[address] is known[address]
+        assert known[address, 100][0] == (address, 100, {})
+        assert known[address, 100] is known[address, 100]
         assert len(known) <= 3
     assert len(described) == 100
 
 
 def test_a_prepared_launch_keeps_no_tensor(described):
     kernel, x = Kernel([{}]), torch.zeros(8)
-    run = prepare(kernel, tilings=(tiling(torch.float16, 8, 64, 64, 64),))
+    run = prepare(kernel, (tiling(torch.float16, 64, 64, 64),), (8,))
     for _ in range(3):
         run(x, x)
     alive = weakref.ref(x)

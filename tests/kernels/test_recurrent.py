@@ -222,23 +222,23 @@ def test_more_programs_than_a_grid_has_rows(monkeypatch):
     x |= {name: torch.full((N, 1, 1), 0.5) for name in ("g", "beta")}
     launched = []
     monkeypatch.setattr(
-        host_launch, "launch", lambda _, grid, *others, **options: launched.append(grid)
+        host_launch.Launch, "__call__", lambda launch, grid, *rest: launched.append(grid)
     )
     decode(**x, pool=torch.zeros(N, 1, 1, 1), slot_idx=None, backend="triton")
-    assert launched == [(N,)]
+    assert launched == [(N, 1, 1)]
 
 
 @interpreter
 def test_arguments_come_in_the_order_of_the_signature(monkeypatch):
     """A launch after the first passes them by position."""
     launched = []
-    monkeypatch.setattr(host_launch, "launch", lambda *rest, **options: launched.append(rest))
+    monkeypatch.setattr(host_launch.Launch, "__call__", lambda *rest: launched.append(rest))
     decode(**arguments(), backend="triton")
     fused_recurrent_gated_delta_rule(**recurrent_arguments(arguments(), False), backend="triton")
     names = list(inspect.signature(recurrent_kernel.fn).parameters)
-    for kernel, _, positional, constants, _ in launched:
-        assert kernel is recurrent_kernel
-        assert names[len(positional) :] == list(constants)
+    for launch, _, tensors, numbers in launched:
+        assert launch.kernel is recurrent_kernel
+        assert names[len(tensors) + len(numbers) :] == list(launch.constants)
     assert len(launched) == 2
 
 
@@ -326,7 +326,7 @@ def no_chunks(monkeypatch):
 
     import gdn_ref.kernels.rule as kernels
 
-    monkeypatch.setattr(kernels, "prepare_forward", chunks)
+    monkeypatch.setattr(kernels, "Forward", chunks)
     monkeypatch.setattr(prepared, "_remembered", {})
 
 
@@ -359,7 +359,7 @@ def test_one_launch_does_it_all(monkeypatch):
     given |= {name: given[name].contiguous() for name in ("q", "k", "v", "g", "beta")} | options
     launched, others = [], set()
     monkeypatch.setattr(
-        host_launch, "launch", lambda kernel, *rest, **options: launched.append(kernel)
+        host_launch.Launch, "__call__", lambda launch, *rest: launched.append(launch.kernel)
     )
 
     class Watch(TorchDispatchMode):
@@ -371,7 +371,7 @@ def test_one_launch_does_it_all(monkeypatch):
         fused_recurrent_gated_delta_rule(**given, backend="triton")
     assert launched == [recurrent_kernel]
     # the fixture above fills them
-    assert others <= {"promote_types", "empty", "empty_like", "fill_"}
+    assert others <= {"promote_types", "new_empty", "empty_like", "fill_"}
 
 
 @interpreter
@@ -398,8 +398,8 @@ def test_fused_recurrent_asks_for_the_gradient_of_the_gate(monkeypatch):
     """The gate's parameters alone want a gradient: not the kernel that has none."""
     import gdn_ref.kernels.rule as kernels
 
-    chosen, prepare = [], kernels.prepare
-    monkeypatch.setattr(kernels, "prepare", lambda *x: chosen.append(x[3]) or prepare(*x))
+    chosen, rule_for = [], kernels.rule_for
+    monkeypatch.setattr(kernels, "rule_for", lambda *x: chosen.append(x[3]) or rule_for(*x))
     monkeypatch.setattr(prepared, "_remembered", {})
     options = with_flag("bias", arguments())
     given = recurrent_arguments(options.pop("x"), False) | options

@@ -33,7 +33,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (  # noqa: E402
 
 from gdn_ref.kernels.common.triton_private import tiling  # noqa: E402
 from gdn_ref.kernels.forward.hopper.chain import COLUMNS, LINE, ROWS, signals  # noqa: E402
-from gdn_ref.kernels.host.launch import prepare_launch, types  # noqa: E402
+from gdn_ref.kernels.host.launch import launcher, types  # noqa: E402
 
 ON = [
     pytest.param("cpu", marks=pytest.mark.interpreter),
@@ -42,10 +42,10 @@ ON = [
 ONE = gl.constexpr(gl.BlockedLayout([2], [32], [1], [0]))  # as `hopper.load_numbers` has them
 
 
-def launch(device, kernel, tensors, numbers, tilings=(), **constants):
-    prepare = prepare_launch if device == "cuda" else gluon_on_cpu.prepare_launch
-    run = prepare(kernel, (64,), numbers, constants, types(0, *tensors), tilings, num_warps=4)
-    run(*tensors)
+def launch(device, kernel, tensors, numbers, tilings=(), rows=(), **constants):
+    new = launcher if device == "cuda" else gluon_on_cpu.launcher
+    run = new(kernel, constants, types(*tensors), tilings, num_warps=4)
+    run((64, 1, 1), tensors, numbers, rows)
 
 
 @gluon.jit
@@ -210,6 +210,7 @@ def read_kernel(y_ptr, out_ptr):
 def test_copied(device):
     x = torch.randn(64 * 64, 64, dtype=torch.float16, device=device)
     y, out = torch.empty_like(x), torch.empty_like(x)
-    launch(device, copied_kernel, (x, y), (), [tiling(x.dtype, *x.shape, 64, 64)] * 2)
+    tilings = (tiling(x.dtype, x.shape[1], 64, 64),) * 2
+    launch(device, copied_kernel, (x, y), (), tilings, (x.shape[0],) * 2)
     launch(device, read_kernel, (y, out), ())
     assert torch.equal(x.cpu(), out.cpu())

@@ -1,18 +1,18 @@
 """The launches of the forward pass on Hopper, and the rule that cuts sequences for a few heads.
 
-`prepare_scan` takes the sizes of calls that look alike (`host.plan.Plan`), and returns a function
-of their tensors that does little but launch. Kernels get tiles: a `tiling` describes to the copy
-engine how a matrix lies in memory and how large its tiles are.
+As those of `forward.launches`. Kernels get tiles: a `tiling` describes to the copy engine how a
+matrix lies in memory and how large its tiles are; how many rows it has follows from the sizes.
 
 Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 """
+
+from functools import cache, lru_cache
 
 import torch
 
 from ...common.numbers import C
 from ...common.triton_private import tiling
-from ...host import gpu
-from ...host.launch import cdiv, prepare_launch
+from ...host.launch import cdiv, launcher
 from ...host.layout import state_layout
 from ..shares import shares, walk
 from .chain import BK, BV
@@ -24,54 +24,63 @@ MAPS = 0.7  # the time of a chunk of the maps of segments, in chunks with output
 WIDTH = 128  # key dimensions that the chain, and the gradients of one chunk, hold in registers
 
 
-def prepare_scan(plan, scale, v_first, scaled):
-    """The scan over chunks; arguments and results as those of the portable `prepare_scan`, but for
-    beta, which is the transform's `strength`.
+class HopperScan:
+    """The scan over chunks; tensors as those of the portable `Scan`, but for beta, which is the
+    transform's `strength`.
 
     Without segments the scan may start while the UT transform ends: it sets itself up, then waits.
     (With segments its programs would take the room that those before them need.)
     """
-    N, T, HV, K, V = plan.N, plan.T, plan.HV, plan.K, plan.V
-    slices = V // BV.value
-    n, length = cut(plan.total / N, N * HV * slices, K, plan.device) if N else (1, None)
-    segmented = length is not None
-    sizes = (N, T, plan.total, length or 0, plan.H, HV)
-    shared = {"K": K, "V": V, **state_layout(K, V, v_first)}
-    flags = {"HAS_S": plan.has_S, "PACKED": plan.packed}
-    UT = {"SCALED": scaled}
-    slots = N
-    keys, values, matrices = tilings_of(plan, BK.value)
-    tilings = (keys, keys, values, matrices, values)
-    if segmented:
-        slots = T // length + N if plan.packed else N * cdiv(T, length)
-        find_maps = prepare_launch(
-            segment_maps_kernel, (slots * HV * (slices + K // BV.value),), sizes,
-            {**shared, **flags, **UT}, plan.types, tilings[1:4], num_warps=4, maxnreg=128,
-        )  # fmt: skip
-        join = prepare_launch(
-            join_segments_kernel, (N * HV, V // JOINED_ROWS), (T, length, HV),
-            {**shared, "ROWS": JOINED_ROWS, **flags}, plan.types, num_warps=8,
-        )  # fmt: skip
-        flags["HAS_S"] = True
-    start = prepare_launch(
-        chunk_scan_hopper_kernel, (slots * n * HV * slices,), (scale, *sizes),
-        {**shared, **flags, "SEGMENTED": segmented, **UT, "SHARES": n},
-        plan.types, tilings, num_warps=4, launch_pdl=not segmented,
-    )  # fmt: skip
 
-    def run(q, k, v, beta, c, UT, S, o, S_last, cu_seqlens):
-        states = S
-        if segmented:
+    def __init__(self, plan, scale, v_first, scaled):
+        self.plan, self.scale = plan, scale
+        self.slices = plan.V // BV.value
+        lie = {"K": plan.K, "V": plan.V, **state_layout(plan.K, plan.V, v_first)}
+        flags, UT = {"HAS_S": plan.has_S, "PACKED": plan.packed}, {"SCALED": scaled}
+        keys, values, matrices = tilings_of(plan, BK.value)
+        self.find_maps = launcher(
+            segment_maps_kernel, {**lie, **flags, **UT}, plan.types, (keys, values, matrices),
+            num_warps=4, maxnreg=128,
+        )  # fmt: skip
+        joined = {**lie, "ROWS": JOINED_ROWS, **flags}
+        self.join = launcher(join_segments_kernel, joined, plan.types, num_warps=8)
+
+        @cache
+        def launch(segmented, n):
+            first = {"HAS_S": plan.has_S or segmented, "PACKED": plan.packed}
+            constants = {**lie, **first, "SEGMENTED": segmented, **UT, "SHARES": n}
+            return launcher(
+                chunk_scan_hopper_kernel, constants, plan.types,
+                (keys, keys, values, matrices, values), num_warps=4, launch_pdl=not segmented,
+            )  # fmt: skip
+
+        self.launch = launch  # for segments or not, and n programs that share a sequence
+
+    def __call__(self, sizes, q, k, v, beta, c, UT, S, o, S_last, cu_seqlens):
+        plan, slices, (_, T, N, total, head_stride, _) = self.plan, self.slices, sizes
+        HV, K, V = plan.HV, plan.K, plan.V
+        n, length = cut(total / N, N * HV * slices, K, plan.multiprocessors)
+        numbers = (N, T, total, length or 0, plan.H, HV)
+        tokens, matrices = total, HV * head_stride  # rows
+        slots, states = N, S
+        if length is not None:
+            slots = T // length + N if plan.packed else N * cdiv(T, length)
             maps = v.new_empty((slots, HV, V + K, K), dtype=torch.float32)
             states = v.new_empty((slots, HV, V, K), dtype=torch.float32)
-            find_maps(k, v, UT, beta, c, S, maps, cu_seqlens)
-            join(maps, S, states, cu_seqlens)
-        start(q, k, v, UT, o, beta, c, o, states, S_last, cu_seqlens)
+            self.find_maps(
+                (slots * HV * (slices + K // BV.value), 1, 1),
+                (k, v, UT, beta, c, S, maps, cu_seqlens), numbers, (tokens, tokens, matrices),
+            )  # fmt: skip
+            self.join((N * HV, V // JOINED_ROWS, 1), (maps, S, states, cu_seqlens), (T, length, HV))
+        self.launch(length is not None, n)(
+            (slots * n * HV * slices, 1, 1),
+            (q, k, v, UT, o, beta, c, o, states, S_last, cu_seqlens), (self.scale, *numbers),
+            (tokens, tokens, tokens, matrices, tokens),
+        )  # fmt: skip
 
-    return run
 
-
-def cut(tokens, programs, K, device):
+@lru_cache(maxsize=4096)
+def cut(tokens, programs, K, multiprocessors):
     """How sequences of about `tokens` each are cut: programs that share one; tokens a segment.
 
     Where `programs`, one for a slice of a state, leave multiprocessors idle, there are two ways,
@@ -80,8 +89,8 @@ def cut(tokens, programs, K, device):
     launches some 8 chunks. A map of heads beyond 128 dimensions is more than registers hold.
     """
     chunks = cdiv(int(tokens), C.value)
-    n = shares(chunks, programs, device)
-    segment = max(cdiv(chunks, max(gpu.multiprocessors(device) // programs, 1)), 8)
+    n = shares(chunks, programs, multiprocessors)
+    segment = max(cdiv(chunks, max(multiprocessors // programs, 1)), 8)
     if K <= WIDTH and (1 + MAPS) * segment + 8 < walk(chunks, n):
         return 1, segment * C.value
     return n, None
@@ -90,7 +99,7 @@ def cut(tokens, programs, K, device):
 def tilings_of(plan, key_columns):
     """Tiles of queries and keys, of values and what is like them, and of the chunks' matrices."""
     return (
-        tiling(plan.dtype, plan.total, plan.H * plan.K, C.value, key_columns),
-        tiling(plan.dtype, plan.total, plan.HV * plan.V, C.value, BV.value),
-        tiling(torch.float16, plan.HV * plan.head_stride, C.value, C.value, C.value),
+        tiling(plan.dtype, plan.H * plan.K, C.value, key_columns),
+        tiling(plan.dtype, plan.HV * plan.V, C.value, BV.value),
+        tiling(torch.float16, C.value, C.value, C.value),
     )
