@@ -9,7 +9,8 @@
 
 For a model, with PyTorch: `chunk_gated_delta_rule` for whole sequences,
 `fused_recurrent_gated_delta_rule` and `decode` for a few tokens, `causal_conv1d` and
-`causal_conv1d_update`, and `GatedDeltaNet`, the layer. To read, with NumPy or any other array:
+`causal_conv1d_update`, and `GatedDeltaNet`, the layer; `precompile` spares the first call a wait.
+To read, with NumPy or any other array:
 `linear_attention`, `scalar_decay`, `delta_rule`, `gated_delta_rule`, its gradients in `backward`,
 and what they are made of, `wy`, `chunking` and `affine`.
 
@@ -30,6 +31,7 @@ _HOME = {  # public name -> the module that holds it
     "chunk_gated_delta_rule": "ops",
     "decode": "decoding",
     "fused_recurrent_gated_delta_rule": "ops",
+    "precompile": "ahead_of_time",
 }
 _MODULES = (
     "affine",

@@ -15,6 +15,7 @@ from .activations import Activations
 from .backward.launches import Backward, same_chunks
 from .decode.launches import Recurrent
 from .forward.launches import Forward
+from .host.launch import side_by_side
 from .host.layout import in_dtype
 
 
@@ -67,8 +68,21 @@ class Rule:
             options = {"scale": self.scale, "v_first": self.v_first}
             options |= {"chunk_size": self.chunk_size, "keep": keep}
             self.chunks[keep] = Forward(*activated, **options)
+            if tensors[2].is_cuda:
+                self.compile(*tensors)
         o, S, *kept = self.chunks[keep](*activated)
         return in_dtype(o, tensors[2].dtype), S, *kept
+
+    def compile(self, *tensors):
+        """All that a call needs, and its backward pass, at the same time; nothing is run.
+
+        Whether the last states will have a gradient is not known yet: it is taken that they have
+        none.
+        """
+        with side_by_side():
+            o, _, *kept = self.forward(*tensors)
+            if self.keep:
+                self.backward(o, None, *tensors, kept=kept)
 
     def backward(self, do, dS, *tensors, kept=()):
         """Gradients of the tensors, None for those that have none."""

@@ -6,11 +6,17 @@ numbers need 64 bits. So a `Launch` keeps what Triton compiled for each of these
 to the driver with it (`common.triton_private`). Grid and numbers may be others at each call.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
+
+from triton import AsyncCompileMode, JITFunction
 
 from ..common.triton_private import direct, watched
 
 _launches = {}  # what Triton compiles for -> `Launch`
+_compiling = ContextVar("compiling", default=False)
 
 
 def cdiv(a, b):
@@ -46,17 +52,39 @@ class Launch:
             key += [n >= 2**31 for n in numbers]
         key = tuple(key)
         again = self.compiled.get(key)
-        if again is not None and again.by_itself is not None and not watched():
+        plain = not (_compiling.get() or watched())
+        if again is not None and again.by_itself is not None and plain:
             again.by_itself(grid, addresses, rows, numbers + self.values)
             return
         tiles = [tiled(x, n) for tiled, x, n in zip(self.tilings, tensors, rows, strict=False)]
         arguments = (*tiles, *tensors[len(tiles) :], *numbers)
+        if _compiling.get():
+            if isinstance(self.kernel, JITFunction):  # and not one of the interpreter's
+                self.kernel.warmup(*arguments, grid=grid, **self.constants, **self.options)
+            return
         if again is not None:
             again.compiled[grid](*arguments, *self.values)
             return
         compiled = self.kernel[grid](*arguments, **self.constants, **self.options)
         if compiled is not None:  # as the interpreter returns
             self.compiled[key] = Again(compiled, self.tilings)
+
+
+@contextmanager
+def side_by_side():
+    """Inside, launches have their kernels compiled, all at the same time, and none is run.
+
+    They are compiled by threads: most of the time goes to LLVM and to ptxas, which need no Python.
+    """
+    if _compiling.get():
+        yield
+        return
+    with ThreadPoolExecutor() as threads, AsyncCompileMode(threads):
+        before = _compiling.set(True)
+        try:
+            yield
+        finally:
+            _compiling.reset(before)
 
 
 class Again:

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import torch
 import triton
+from triton import JITFunction
 from triton.backends.nvidia import driver as nvidia
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
@@ -93,7 +94,6 @@ def pretend():
     triton.runtime.driver.set_active(Gpu())
     nvidia.PyKernelArg = lambda nested_tuple, type: (nested_tuple, type)
     nvidia.compile_module_from_src, nvidia.library_dirs = lambda **options: Gpu().utils, list
-    launch.Launch.__call__ = compare_ways(launch.Launch.__call__)
     ops.validation.check_triton = decoding.validation.check_triton = lambda *arguments: None
     gpu.multiprocessors = lambda device: 132
     gpu.has_hopper_engines = gpu.has_warp_products = lambda device: True
@@ -134,8 +134,25 @@ def convolutions():
         gdn_ref.causal_conv1d_update(x[:, :1], pool, weight, backend="triton")
 
 
+def compile_ahead():
+    """Side by side, without a launch; what comes after has nothing left to compile."""
+    compiled, do_compile = [], JITFunction._do_compile
+    JITFunction._do_compile = lambda f, *rest: compiled.append(f) or do_compile(f, *rest)
+    with launch.side_by_side():
+        calls(torch.bfloat16, 2, 70, 2)
+        convolutions()
+    ahead = len(compiled)
+    assert ahead > 10 and not written
+    calls(torch.bfloat16, 2, 70, 2)
+    convolutions()
+    assert len(compiled) == ahead and len(written) >= ahead
+    JITFunction._do_compile = do_compile
+
+
 if __name__ == "__main__":
     pretend()
+    compile_ahead()
+    launch.Launch.__call__ = compare_ways(launch.Launch.__call__)
     raw = {"use_gate_in_kernel": True, "A_log": torch.zeros(2), "dt_bias": torch.zeros(2)}
     raw |= {"use_qk_l2norm_in_kernel": True, "use_beta_sigmoid_in_kernel": True}
     calls(torch.float32, 2, 70, 2)
