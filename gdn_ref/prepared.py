@@ -37,7 +37,9 @@ def prepared(prepare, tensors, roles, options):
         key += (
             prepare, options, *map(type, options),  # True is 1, and only one of them is a switch
             torch.is_grad_enabled(), forward_ad._current_level,
-            torch.backends.cuda.matmul.fp32_precision,  # the old switches set it, too
+            # the old switches set it, too; 16-bit tensors do not ask, for it takes its time
+            any([x.itemsize > 2 for x in tensors[:3]])
+            and torch.backends.cuda.matmul.fp32_precision,
         )  # fmt: skip
         run = _remembered.get(key)
     except (AttributeError, TypeError, RuntimeError, ValueError, IndexError):  # no tensors

@@ -43,9 +43,12 @@ class Rule:
     def __init__(
         self, tensors, dtype, chunk_size, keep, *, scale, v_first, norm, sigmoid, negative,
     ):  # fmt: skip
-        q, k, _, g, beta, A_log, dt_bias, *_ = tensors
+        q, k, v, g, beta, A_log, dt_bias, S, _ = tensors
         six = (q, k, g, beta, A_log, dt_bias)
         self.activations = Activations(*six, dtype, norm, sigmoid, negative)
+        dtypes = (q.dtype, k.dtype, v.dtype, torch.float32 if S is None else S.dtype)
+        self.ready = dtypes == (dtype, dtype, dtype, torch.float32)
+        self.ready = self.ready and not any(self.activations.acts_on)
         self.dtype, self.chunk_size, self.keep = dtype, chunk_size, keep
         self.scale, self.v_first = scale, v_first
         self.chunks, self.gradients = {}, Backward(scale, chunk_size)
@@ -61,7 +64,10 @@ class Rule:
 
     def forward(self, *tensors):
         """Outputs in v's dtype, and final states; what `backward` can use again, if kept."""
-        activated = self.activate(self.activations, *tensors)
+        if self.ready:
+            activated = (*tensors[:5], *tensors[7:])
+        else:
+            activated = self.activate(self.activations, *tensors)
         _, k, v, *_, cu_seqlens = activated
         keep = self.keep and same_chunks(k, v, cu_seqlens, self.chunk_size)
         if keep not in self.chunks:

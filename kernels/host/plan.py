@@ -1,5 +1,6 @@
 """What the launches of a pass share: what follows from how the tensors look, and their sizes."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
@@ -38,10 +39,15 @@ class Plan:
 
     def sizes(self, v, cu_seqlens):
         """Those of one call."""
-        B, T = v.shape[:2]
-        N = cu_seqlens.shape[0] - 1 if self.packed else B
-        slots = T // self.C + N if self.packed else B * cdiv(T, self.C)
-        return Sizes(B, T, N, B * T, B * T, slots)
+        B, T, *_ = v.shape
+        return sizes(B, T, cu_seqlens.shape[0] - 1 if self.packed else B, self.C, self.packed)
+
+
+@lru_cache(maxsize=4096)
+def sizes(B, T, N, C, packed):
+    """For chunks of C tokens."""
+    slots = T // C + N if packed else B * cdiv(T, C)
+    return Sizes(B, T, N, B * T, B * T, slots)
 
 
 def scan_launcher(plan, precision, kernel, v_first, flags):
