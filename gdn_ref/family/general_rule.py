@@ -32,7 +32,6 @@ from array_api_compat import array_namespace, device
 from .. import wy
 from ..chunking import (
     add_outer,
-    count_tokens,
     decay,
     matvec,
     scan_chunks,
@@ -40,6 +39,7 @@ from ..chunking import (
     transpose,
     zero_state,
 )
+from .shapes import check
 
 SUB_CHUNK = 16  # tokens whose scores are summed channel by channel, without a border
 
@@ -122,14 +122,14 @@ def one_later(x, first):
 
 def recurrent(q, k, v, a, b, g, S=None):
     """Token by token. Returns `(O, S)`."""
-    check_shapes(q, k, v, a, b, g)
+    check({"k": k, "q": q, "a": a, "b": b, "g": g}, {"v": v}, state=S)
     S = zero_state(k, v) if S is None else S
     return scan_tokens(values_last(step), S, (q, a, b, g, k, v))
 
 
 def chunkwise(q, k, v, a, b, g, S=None, chunk_size=64):
     """Chunk by chunk. Returns `(O, S)`."""
-    check_shapes(q, k, v, a, b, g)
+    check({"k": k, "q": q, "a": a, "b": b, "g": g}, {"v": v}, state=S)
     S = zero_state(k, v) if S is None else S
     return scan_chunks(values_last(chunk), S, (q, a, b, g, k, v), (), chunk_size)
 
@@ -137,17 +137,6 @@ def chunkwise(q, k, v, a, b, g, S=None, chunk_size=64):
 def values_last(rule):
     """`rule` with its vectors in the order in which a scan passes them."""
     return lambda S, q, a, b, g, k, v: rule(S, q, k, v, a, b, g)
-
-
-def check_shapes(q, k, v, a, b, g):
-    """The shapes fit: a channel, token or row too few would broadcast without a word."""
-    count_tokens((q, k, v, a, b, g), ())
-    for name, x in {"q": q, "a": a, "b": b, "g": g}.items():
-        if x.shape[-1] != k.shape[-1]:
-            raise ValueError(
-                f"{name}: expected [..., T, d_k] with the d_k = {k.shape[-1]} of k, "
-                f"got shape {tuple(x.shape)}"
-            )
 
 
 def per_channel(g, k):
