@@ -19,9 +19,9 @@ def diag(x):
     return x[..., None] * identity(x)
 
 
-def number(x):
-    """A number per token, `[...]`, before a matrix: `[..., 1, 1]`."""
-    return x[..., None, None]
+def number(x, axes=2):
+    """A number per token, `[...]`, before a matrix, `[..., 1, 1]`, or fewer axes."""
+    return x[(..., *[None] * axes)] if hasattr(x, "shape") else x
 
 
 def run(transition, vectors, numbers, S=None):

@@ -38,10 +38,10 @@ def check(keys, values, numbers=None, state=None):
 def axes_in_front(name, x, axes, *expected):
     """The shape of `x` up to its last axes, which have the sizes `expected`."""
     found = shape(x)
-    if found[-len(expected) :] != expected:
+    if len(found) < len(expected) or found[len(found) - len(expected) :] != expected:
         wanted = ", ".join(map(str, expected))
         raise ValueError(f"{name}: expected {axes} = [..., {wanted}], got shape {found}")
-    return found[: -len(expected)]
+    return found[: len(found) - len(expected)]
 
 
 def sizes(name, x, axes):
