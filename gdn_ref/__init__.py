@@ -11,7 +11,8 @@ For a model, with PyTorch: `chunk_gated_delta_rule` for whole sequences,
 `fused_recurrent_gated_delta_rule` and `decode` for a few tokens, `causal_conv1d` and
 `causal_conv1d_update`, and `GatedDeltaNet`, the layer. To read, with NumPy or any other array:
 `linear_attention`, `scalar_decay`, `delta_rule`, `gated_delta_rule`, its gradients in `backward`,
-and what they are made of, `wy`, `chunking` and `affine`.
+what they are made of, `wy`, `chunking` and `affine`, and `family`, where KDA, RWKV-7 and others are
+one rule.
 
 Importing this package imports neither torch, triton nor sympy: names load on first use.
 The chapters and `gdn_ref.proofs` derive and check every equation that the code cites.
@@ -37,6 +38,7 @@ _MODULES = (
     "chunking",
     "convolution",
     "delta_rule",
+    "family",
     "gated_delta_rule",
     "layer_weights",
     "layers",

@@ -406,7 +406,7 @@ def test_arguments_are_the_general_rules(member):
 
 @each_member
 def test_the_crosswalk_is_in_the_docstring(member):
-    for word in ("Source: ", "arXiv ", "| here", "`q`", "`a`", "`b`", "`g`", "`v`"):
+    for word in ("Source: ", "arXiv ", "\nhere", "`q`", "`a`", "`b`", "`g`", "`v`"):
         assert word in member.__doc__, word
 
 

@@ -1,13 +1,14 @@
 """Gradients of the general rule, by hand: the recurrence run from the last token to the first.
 
-Forward, token t reads `E_t = S_{t-1} a_t` and leaves `S_t = S_{t-1} D_t - E_t b_t^T + v_t k_t^T`.
-Let `Lambda_t` be the gradient of all that follows in `S_t`, its own output included:
+Forward, token t reads `r_t = S_{t-1} a_t` and leaves `S_t = S_{t-1} D_t - r_t b_t^T + v_t k_t^T`.
+Let `dS_t` be the gradient of all later tokens, and of the last state, in `S_t`, and `Lambda_t` the
+same with the token's own output:
 
-    Lambda_t = dS_t + dO_t q_t^T                                   (eq-family-grad-state)
-    dq_t = S_t^T dO_t        dv_t = Lambda_t k_t        dk_t = Lambda_t^T v_t
-    dE_t = -Lambda_t b_t     db_t = -Lambda_t^T E_t     da_t = S_{t-1}^T dE_t
+    Lambda_t = dS_t + do_t q_t^T
+    dq_t = S_t^T do_t        dv_t = Lambda_t k_t        dk_t = Lambda_t^T v_t
+    dr_t = -Lambda_t b_t     db_t = -Lambda_t^T r_t     da_t = S_{t-1}^T dr_t
     dg_t = exp(g_t) . sum over rows of S_{t-1} . Lambda_t
-    dS_{t-1} = Lambda_t D_t + dE_t a_t^T = Lambda_t (D_t - b_t a_t^T)
+    dS_{t-1} = Lambda_t D_t + dr_t a_t^T = Lambda_t (D_t - b_t a_t^T)
 
 So the gradient runs through the transposed transitions, in reverse. Where `g` is `-inf` its
 gradient is 0. For a special case, the gradients of its own arguments follow by the chain rule from

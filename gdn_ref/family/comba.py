@@ -4,23 +4,25 @@
     o_t = S_t (q_t - d p_t)
 
 Source: Hu et al., "Comba: Improving Bilinear RNNs with Closed-loop Control", 2025
-(arXiv 2506.02475), and its code in flash-linear-attention. `p_t` is what the state is read with to
-correct both the value and the output: the key times a number `b` of its head, a sigmoid, so that
-less is erased than written (strengths `b beta` and `beta`). `d` is a number per head. Keys and
-queries have unit norm; `g = log(alpha)` as in Gated DeltaNet; `q`, corrected, is scaled by
-`d_k^-1/2` in the code.
+(arXiv 2506.02475); the equations are those of its code in flash-linear-attention. The state is
+read with `p_t` to correct both the value and the output: the key times a number `b` of its head, a
+sigmoid, so that less is erased than written (strengths `b beta` and `beta`). `d` is a number per
+head. Keys and queries have unit norm; `g = log(alpha)` as in Gated DeltaNet; `q`, corrected, is
+scaled by `d_k^-1/2` in the code.
 
 A scalar plus rank one: the state is read before it decays, `a` has no decay in it, where Gated
 DeltaNet reads after. In fla-core 0.6.0 the kernels and `naive_chunk_comba` do that;
 `naive_recurrent_comba` decays first, another recurrence.
 
-| here | Comba |
-|---|---|
-| `q` | `q - d p` |
-| `k`, `S` | the same |
-| `a`, `b` | `beta p`, `k` |
-| `v` | `beta v` |
-| `g`, for every channel | `log(alpha)` |
+======================  =============
+here                    Comba
+======================  =============
+`q`                     `q - d p`
+`k`, `S`                the same
+`a`, `b`                `beta p`, `k`
+`v`                     `beta v`
+`g`, for every channel  `log(alpha)`
+======================  =============
 """
 
 from array_api_compat import array_namespace

@@ -1,9 +1,9 @@
 """DeltaProduct: several steps of the delta rule for each token, then one output.
 
     H_t = A_t H_{t-1} + B_t
-    A_t = alpha_t (I - beta_{t,n} k_{t,n} k_{t,n}^T) ... (I - beta_{t,1} k_{t,1} k_{t,1}^T)
-    B_t = sum_j (I - beta_{t,n} k_{t,n} k_{t,n}^T) ... (I - beta_{t,j+1} k_{t,j+1} k_{t,j+1}^T)
-                beta_{t,j} k_{t,j} v_{t,j}^T
+    M_j = I - beta_{t,j} k_{t,j} k_{t,j}^T
+    A_t = alpha_t M_n ... M_1
+    B_t = sum over j of M_n ... M_{j+1} beta_{t,j} k_{t,j} v_{t,j}^T
     o_t = H_t^T q_t
 
 Source: Siems et al., "DeltaProduct: Improving State-Tracking in Linear RNNs via Householder
@@ -14,14 +14,16 @@ strength, the strength up to 2. The code scales `q` by `d_k^-1/2`.
 For the general rule a token becomes `n_h` tokens: the first decays, all erase and write, the last
 one's output is the token's (`outputs`). The others have the query 0.
 
-| here, step j of token t | DeltaProduct |
-|---|---|
-| `q` | `q_t` at the last step, else 0 |
-| `k` | `k_{t,j}` |
-| `a`, `b` | `alpha beta_{t,j} k_{t,j}`, `k_{t,j}` |
-| `v` | `beta_{t,j} v_{t,j}` |
-| `g`, for every channel | `log(alpha_t)` at the first step, else 0 |
-| `S` | the transpose of `H` |
+=======================  ===============================================
+here, step j of token t  DeltaProduct
+=======================  ===============================================
+`q`                      `q_t` at the last step, else 0
+`k`                      `k_{t,j}`
+`a`, `b`                 `beta_{t,j} k_{t,j}` with that decay, `k_{t,j}`
+`v`                      `beta_{t,j} v_{t,j}`
+`g`, for every channel   `log(alpha_t)` at the first step, else 0
+`S`                      the transpose of `H`
+=======================  ===============================================
 """
 
 from array_api_compat import array_namespace

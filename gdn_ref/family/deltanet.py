@@ -8,12 +8,14 @@ Source: Schlag, Irie, Schmidhuber, "Linear Transformers Are Secretly Fast Weight
 Transformers with the Delta Rule over Sequence Length", 2024 (arXiv 2406.06484). `beta` is after
 the sigmoid. Keys are expected to be normalised already; the code scales `q` by `d_k^-1/2`.
 
-| here | DeltaNet |
-|---|---|
-| `q`, `k`, `S` | the same |
-| `a`, `b` | `beta k`, `k` |
-| `v` | `beta v` |
-| `g` | 0 |
+=============  =============
+here           DeltaNet
+=============  =============
+`q`, `k`, `S`  the same
+`a`, `b`       `beta k`, `k`
+`v`            `beta v`
+`g`            0
+=============  =============
 """
 
 from array_api_compat import array_namespace

@@ -8,12 +8,14 @@ have unit norm there; `g = log(alpha)` is `-exp(A) softplus(...)`, `beta` is aft
 the code scales `q` by `d_k^-1/2`. `gdn_ref.gated_delta_rule` is this rule, with one decay per
 head kept as one number.
 
-| here | Gated DeltaNet |
-|---|---|
-| `q`, `k`, `S` | the same |
-| `a`, `b` | `alpha beta k`, `k` |
-| `v` | `beta v` |
-| `g`, for every channel | `log(alpha)` |
+======================  ===================
+here                    Gated DeltaNet
+======================  ===================
+`q`, `k`, `S`           the same
+`a`, `b`                `alpha beta k`, `k`
+`v`                     `beta v`
+`g`, for every channel  `log(alpha)`
+======================  ===================
 """
 
 from array_api_compat import array_namespace

@@ -8,14 +8,16 @@ Attention", 2026 (arXiv 2605.22791), state `[d_k, d_v]`. Both gates are sigmoids
 where negative eigenvalues are allowed; keys and queries have unit norm; `g = log(alpha)` as in
 KDA; the code scales `q` by `d_k^-1/2`. With `b = w = beta` it is KDA.
 
-| here | Gated DeltaNet-2 |
-|---|---|
-| `q`, `k` | the same |
-| `a` | `alpha . b . k`, with the erase gate `b` |
-| `b` | `k` |
-| `v` | `w . v`, with the write gate `w` |
-| `g` | `g = log(alpha_t)` |
-| `S` | the transpose of `S` |
+========  ========================================
+here      Gated DeltaNet-2
+========  ========================================
+`q`, `k`  the same
+`a`       `alpha . b . k`, with the erase gate `b`
+`b`       `k`
+`v`       `w . v`, with the write gate `w`
+`g`       `g = log(alpha_t)`
+`S`       the transpose of `S`
+========  ========================================
 """
 
 from array_api_compat import array_namespace

@@ -8,16 +8,14 @@
 written along `k`; all but `v`, `[..., T, d_v]`, are `[..., T, d_k]`, and the state is
 `[..., d_v, d_k]`. What is written is `v`, with its write strength or gate inside.
 
-Sub-chunks
-----------
-Every score of a chunk is a sum over channels with a decay inside,
+**Sub-chunks.** Every score of a chunk is a sum over channels with a decay inside,
 
     P_ri = sum_d x_r[d] Gamma_ri[d] y_i[d],   Gamma_ri = exp(g_{i+1} + ... + g_r),   i <= r
 
-(eq-family-score). With one decay per head `Gamma_ri` leaves the sum, and `P` is a matrix product
-times a mask. With a decay per channel it does not. Splitting it as `gamma_r / gamma_i` would give
-a matrix product again, but `1 / gamma_i` overflows as soon as a chunk forgets. So split it at a
-border `m` between the two tokens instead, `i <= m <= r` (eq-family-border):
+(eq-family-interaction). With one decay per head `Gamma_ri` leaves the sum, and `P` is a matrix
+product times a mask. With a decay per channel it does not. Splitting it as `gamma_r / gamma_i`
+would give a matrix product again, but `1 / gamma_i` overflows as soon as a chunk forgets. So split
+it at a border `m` between the two tokens instead, `i <= m <= r` (eq-family-split):
 
     Gamma_ri = Gamma_rm . Gamma_mi,      P_ri = sum_d (x_r Gamma_rm)[d] (Gamma_mi y_i)[d]
 
@@ -53,18 +51,17 @@ def step(S, q, k, v, a, b, g):
 
 
 def chunk(S, q, k, v, a, b, g):
-    """C tokens at once; row r of `E` is what token r reads, `S_{r-1} a_r`.
+    """C tokens at once; row r of `R` is what token r reads, `S_{r-1} a_r`.
 
-    (I + A^b) E = (gamma_{r-1} . a_r) S^T + A^k V                        (eq-family-chunk-read)
-    O  = (gamma_r . q_r) S^T + P^k V - P^b E                             (eq-family-chunk-output)
-    S' = S D_{gamma_C} + V^T (Gamma_{C,i} . k_i) - E^T (Gamma_{C,i} . b_i)
-                                                                         (eq-family-chunk-state)
+    (I + A^b) R = (gamma_{r-1} . a_r) S^T + A^k V                              (eq-family-read)
+    O  = (gamma_r . q_r) S^T + P^k V - P^b R                                   (eq-family-output)
+    S' = S D_{gamma_C} + V^T (Gamma_{C,i} . k_i) - R^T (Gamma_{C,i} . b_i)     (eq-family-state)
     """
     gamma, to_end = from_start(g), to_border(g)
     before = one_later(gamma, first=1.0)
-    E = wy.solve(reads(a, b, g), (before * a) @ transpose(S) + reads(a, k, g) @ v)
-    O = (gamma * q) @ transpose(S) + scores(q, k, g) @ v - scores(q, b, g) @ E
-    S = gamma[..., -1:, :] * S + transpose(v) @ (to_end * k) - transpose(E) @ (to_end * b)
+    R = wy.solve(reads(a, b, g), (before * a) @ transpose(S) + reads(a, k, g) @ v)
+    O = (gamma * q) @ transpose(S) + scores(q, k, g) @ v - scores(q, b, g) @ R
+    S = gamma[..., -1:, :] * S + transpose(v) @ (to_end * k) - transpose(R) @ (to_end * b)
     return O, S
 
 

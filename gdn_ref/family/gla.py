@@ -8,12 +8,14 @@ Training", 2024 (arXiv 2312.06635), whose vectors are rows and whose state is `[
 layer makes `alpha_t = sigmoid(...)^(1/16)`; its code passes `gk = log(alpha)`, as here. Keys are
 not normalised; the code multiplies `q` by `d_k^-1/2`, which here is up to the caller.
 
-| here | GLA |
-|---|---|
-| `q`, `k`, `v` | the same |
-| `g` | `gk = log(alpha_t)` |
-| `a`, `b` | 0 |
-| `S` | the transpose of `S` |
+=============  ====================
+here           GLA
+=============  ====================
+`q`, `k`, `v`  the same
+`g`            `gk = log(alpha_t)`
+`a`, `b`       0
+`S`            the transpose of `S`
+=============  ====================
 """
 
 from array_api_compat import array_namespace

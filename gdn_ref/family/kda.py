@@ -8,13 +8,15 @@ have unit norm; `g = log(alpha)`, `[..., T, d_k]`, is `-exp(A) softplus(...)` or
 bound of -5, `-5 sigmoid(...)`; `beta` is after the sigmoid; the code scales `q` by `d_k^-1/2`.
 The decay comes first, so the read sees a decayed state: `a = alpha . (beta k)`.
 
-| here | KDA |
-|---|---|
-| `q`, `k` | the same |
-| `a`, `b` | `alpha . (beta k)`, `k` |
-| `v` | `beta v` |
-| `g` | `g = log(alpha_t)` |
-| `S` | the transpose of `S` |
+========  =======================
+here      KDA
+========  =======================
+`q`, `k`  the same
+`a`, `b`  `alpha . (beta k)`, `k`
+`v`       `beta v`
+`g`       `g = log(alpha_t)`
+`S`       the transpose of `S`
+========  =======================
 """
 
 from array_api_compat import array_namespace

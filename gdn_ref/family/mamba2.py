@@ -9,12 +9,14 @@ token, so a step decays and weighs at once. Nothing is normalised and there is n
 `D x_t` past the state is not part of the rule. RetNet (2023) is the same with a constant decay and
 no `Delta`, linear attention the same with no decay.
 
-| here | Mamba-2 |
-|---|---|
-| `q`, `k`, `v` | `C`, `B`, `Delta x` |
-| `g`, for every channel | `Delta A` |
-| `a`, `b` | 0 |
-| `S`, `[d_v, d_k]` | `h`, `[P, N]` (`[N, P]` in the paper's text) |
+======================  ============================================
+here                    Mamba-2
+======================  ============================================
+`q`, `k`, `v`           `C`, `B`, `Delta x`
+`g`, for every channel  `Delta A`
+`a`, `b`                0
+`S`, `[d_v, d_k]`       `h`, `[P, N]` (`[N, P]` in the paper's text)
+======================  ============================================
 """
 
 from array_api_compat import array_namespace

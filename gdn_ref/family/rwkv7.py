@@ -13,13 +13,15 @@ multiple of `v_t` added to the output, is not part of the rule.
 The state is read before it decays, so `a` here has no decay in it; and what is erased lies along
 `a . kappa`, not along what is written: this rule needs `b` and `k` apart.
 
-| here | RWKV-7 |
-|---|---|
-| `q` | `r`, the receptance |
-| `k` | `k`, the replacement key |
-| `a`, `b` | `kappa`, `a . kappa` |
-| `v`, `S` | `v`, `wkv` |
-| `g` | `log_w` |
+========  ========================
+here      RWKV-7
+========  ========================
+`q`       `r`, the receptance
+`k`       `k`, the replacement key
+`a`, `b`  `kappa`, `a . kappa`
+`v`, `S`  `v`, `wkv`
+`g`       `log_w`
+========  ========================
 """
 
 from array_api_compat import array_namespace

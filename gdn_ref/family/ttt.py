@@ -1,6 +1,6 @@
 """Test-time training (TTT) with a linear inner model: the state is a model, a token trains it.
 
-    W_t = W_{t-1} - eta_t grad l_t(W_{t-1}),      l_t(W) = ||W k_t - v_t||^2
+    W_t = W_{t-1} - eta_t grad l_t(W_{t-1}),      l_t(W) = norm(W k_t - v_t)^2
     z_t = W_t q_t
 
 Source: Sun et al., "Learning to (Learn at Test Time): RNNs with Expressive Hidden States", 2024
@@ -10,19 +10,21 @@ gradient is `2 (W k - v) k^T` and the step is a delta rule with `beta = 2 eta`; 
 halved it is `beta = eta`. Their TTT-Linear has a layer norm and a residual inside `f`, which makes
 the gradient nonlinear in `W`: that is no member of this family. Nothing decays, nothing is scaled.
 
-| here | TTT |
-|---|---|
-| `q`, `k`, `v` | `theta_Q x`, `theta_K x`, `2 eta theta_V x` |
-| `a`, `b` | `2 eta k`, `k` |
-| `g` | 0 |
-| `S` | `W` |
+=============  ===========================================
+here           TTT
+=============  ===========================================
+`q`, `k`, `v`  `theta_Q x`, `theta_K x`, `2 eta theta_V x`
+`a`, `b`       `2 eta k`, `k`
+`g`            0
+`S`            `W`
+=============  ===========================================
 
 A mini-batch of tokens takes all its gradients at the state before its first token,
 
-    W_t = W_{t'} - sum over s from t' + 1 to t of eta_s grad l_s(W_{t'}),
+    W_t = W_{t'} - sum over s from t' + 1 to t of eta_s grad l_s(W_{t'})    (eq-family-minibatch)
 
-so no token sees what another of its batch wrote: in the chunk form of the general rule `A^b` and
-`A^k` are 0, and `E = diag(2 eta) K W_{t'}^T` needs no solve. `batch_size=1` is the rule itself,
+So no token sees what another of its batch wrote: in the chunk form of the general rule `A^b` and
+`A^k` are 0, and `R = diag(2 eta) K W_{t'}^T` needs no solve. `batch_size=1` is the rule itself,
 and one batch over a whole sequence with `W_0 = 0` is linear attention.
 """
 
