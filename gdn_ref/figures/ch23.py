@@ -195,7 +195,8 @@ def division():
     lost = rates[np.isnan(found[:, 0])]
     axes.axvspan(lost[0], rates[-1], color=COLOUR["error"], alpha=0.12, lw=0)
     axes.text(lost[0] * 1.12, 3e-7, "not finite", color=COLOUR["error"])
-    axes.set(xlabel="log-decay of a token, on average, negated", ylabel="error of $P$, float32")
+    axes.set(xlabel="log-decay of a token, on average, negated", ylabel="error of $P$, float32",
+             ylim=(1e-7, 1e-6))  # fmt: skip
     axes.legend(loc="upper left")
     return fig
 
