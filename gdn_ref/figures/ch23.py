@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import ipywidgets as widgets
 import numpy as np
+from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch
 
 from ..chunking import transpose
@@ -142,22 +143,20 @@ def sub_chunks(C=64, c=16):
 
     halve(0, C)
     fig, axes = figure(4.4, 3.6)
-    colours = {0: "none", 1: COLOUR["key"], 2: COLOUR["state"], 4: COLOUR["decay"]}
-    for value, colour in colours.items():
-        if value:
-            shown = np.zeros((C, C, 4))
-            shown[kind == value] = (*_rgb(colour), 0.85)
-            axes.imshow(shown, extent=(0.5, C + 0.5, C + 0.5, 0.5))
+    look = {  # kind -> its name, colour and strength
+        1: ("border after 32", "quiet", 0.9),
+        2: ("borders after 16, 48", "quiet", 0.45),
+        4: ("summed over channels", "decay", 0.9),
+    }
+    for value, (_, colour, strength) in look.items():
+        shown = np.zeros((C, C, 4))
+        shown[kind == value] = to_rgba(COLOUR[colour], strength)
+        axes.imshow(shown, extent=(0.5, C + 0.5, C + 0.5, 0.5))
     axes.set(xlabel="earlier token $i$", ylabel="later token $t$", xticks=[1, 16, 32, 48, 64],
              yticks=[1, 16, 32, 48, 64])  # fmt: skip
-    names = ("border after 32", "borders after 16, 48", "summed over channels")
-    handles = [Patch(fc=colours[v], label=n) for v, n in zip((1, 2, 4), names, strict=True)]
+    handles = [Patch(fc=to_rgba(COLOUR[c], a), label=name) for name, c, a in look.values()]
     axes.legend(handles=handles, loc="upper right", fontsize=8)
     return fig
-
-
-def _rgb(colour):
-    return tuple(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
 
 
 def divided_scores(x, y, g):
