@@ -12,7 +12,8 @@ For a model, with PyTorch: `chunk_gated_delta_rule` for whole sequences,
 `causal_conv1d_update`, and `GatedDeltaNet`, the layer; `precompile` spares the first call a wait.
 To read, with NumPy or any other array:
 `linear_attention`, `scalar_decay`, `delta_rule`, `gated_delta_rule`, its gradients in `backward`,
-and what they are made of, `wy`, `chunking` and `affine`.
+what they are made of, `wy`, `chunking` and `affine`, and `family`, where KDA, RWKV-7 and others are
+one rule.
 
 Importing this package imports neither torch, triton nor sympy: names load on first use.
 The chapters and `gdn_ref.proofs` derive and check every equation that the code cites.
@@ -39,6 +40,7 @@ _MODULES = (
     "chunking",
     "convolution",
     "delta_rule",
+    "family",
     "gated_delta_rule",
     "layer_weights",
     "layers",

@@ -13,7 +13,8 @@ from gdn_ref.proofs.formal import __main__ as command
 ROOT = Path(__file__).parents[1]
 RECORD = json.loads(formal.RECORD.read_text("utf-8"))
 THEOREMS = formal.theorems()
-NEEDED = ["matrices", "rule", "products", "chunk", "decay", "affine"]
+GENERAL = ["general_rule", "general_chunk", "two_gates"]
+NEEDED = ["matrices", *GENERAL, "rule", "products", "chunk", "decay", "affine"]
 
 
 def test_the_record_is_that_of_the_files():
@@ -107,6 +108,11 @@ def build(tmp_path_factory):
 
 FALSE = {
     "no mask": ("chunk", "had Gamma (Q *m K^T) *m Delta.", "Q *m K^T *m Delta."),
+    "one score for both": (
+        "general_chunk",
+        "P k *m U - P b *m Reads.",
+        "P k *m U - P k *m Reads.",
+    ),
     "the two W mixed": (
         "affine",
         "Dgamma *m W = invmx (1%:M + At) *m (B *m Dgamma *m K).",

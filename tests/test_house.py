@@ -10,11 +10,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "kernels"
 KERNELS = sorted(p for p in HOME.rglob("*.py") if HOME / "bench" not in p.parents)
-REFERENCE = sorted(ROOT.glob("gdn_ref/*.py"))
+REFERENCE = sorted([*ROOT.glob("gdn_ref/*.py"), *ROOT.glob("gdn_ref/family/*.py")])
 NOTEBOOKS = sorted([*ROOT.glob("chapters/*.ipynb"), *ROOT.glob("book/*.ipynb")])
 CHECKS_AND_DRAWINGS = {"gdn_ref.proofs", "gdn_ref.figures", "gdn_ref.exercises"}
 ANY_ARRAY = ["affine", "chunking", "wy", "__init__"]
 ANY_ARRAY += ["delta_rule", "gated_delta_rule", "linear_attention", "scalar_decay"]
+ANY_ARRAY += sorted(f"family/{p.stem}" for p in ROOT.glob("gdn_ref/family/*.py"))
 LATE = {"torch", "triton", "sympy", "matplotlib", "ipywidgets", "gdn_ref.kernels"}
 MAY_ASK = {  # what a folder or module of the kernels imports, besides itself
     "common": set(),

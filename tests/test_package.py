@@ -101,7 +101,7 @@ for name in sorted(set(gdn_ref.__all__) - set(dir(gdn_ref))):
     else:
         print(name)
 """
-    rules = "delta_rule gated_delta_rule linear_attention scalar_decay"
+    rules = "delta_rule family gated_delta_rule linear_attention scalar_decay"
     assert python(code, tmp_path) == f"__version__ affine backward chunking {rules} wy\nTrue"
 
 

@@ -85,13 +85,9 @@ apply: eq_bigr => i _; rewrite scale_if strict_Gamma_E; congr (_ *: _).
 by case: ltnP => _; rewrite ?mul0r.
 Qed.
 
-(* a row times an outer product of rows, and the same transposed *)
+(* a row times an outer product of rows *)
 Lemma row_outer m p (x y : 'rV[R]_m) (w : 'rV[R]_p) : x *m (y^T *m w) = (x *m y^T) 0 0 *: w.
 Proof. by rewrite mulmxA mul_mx11. Qed.
-
-Lemma row_outer_tr m p (x y : 'rV[R]_m) (w : 'rV[R]_p) :
-  x *m (w^T *m y)^T = (x *m y^T) 0 0 *: w.
-Proof. by rewrite trmx_mul trmxK row_outer. Qed.
 
 Lemma dotC m (x y : 'rV[R]_m) : (x *m y^T) 0 0 = (y *m x^T) 0 0.
 Proof. by rewrite !mxE; apply: eq_bigr => i _; rewrite !mxE mulrC. Qed.
@@ -109,7 +105,7 @@ Lemma read_sum m p (x : 'rV[R]_p) (c : 'I_n -> R) (w : nat -> 'rV[R]_m) (y : nat
   x *m (\sum_(i < n) c i *: ((w i)^T *m y i))^T = \sum_(i < n) (c i * (x *m (y i)^T) 0 0) *: w i.
 Proof.
 rewrite linear_sum /= mulmx_sumr; apply: eq_bigr => i _.
-by rewrite linearZ /= -scalemxAr row_outer_tr scalerA.
+by rewrite linearZ /= -scalemxAr read_outer scalerA.
 Qed.
 
 Lemma sum_read m p (x : 'rV[R]_m) (c : 'I_n -> R) (w : nat -> 'rV[R]_m) (y : nat -> 'rV[R]_p) :

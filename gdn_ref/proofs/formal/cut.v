@@ -1,12 +1,9 @@
 (* Chunk after chunk is token after token, wherever the sequence is cut. *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From GDN Require Import rule products.
+From GDN Require Import general_rule rule products.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory.
 Local Open Scope ring_scope.
-
-(* the sequence without its first m tokens *)
-Definition after (T : Type) (m : nat) (x : nat -> T) : nat -> T := fun t => x (m + t)%N.
 
 Section Cut.
 Variable R : comUnitRingType.

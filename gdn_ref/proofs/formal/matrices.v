@@ -10,6 +10,18 @@ Variable R : comUnitRingType.
 Lemma mul_mx11 m (y : 'M[R]_1) (w : 'rV[R]_m) : y *m w = y 0 0 *: w.
 Proof. by rewrite {1}[y]mx11_scalar mul_scalar_mx. Qed.
 
+(* a read of an outer product of rows *)
+Lemma read_outer m n (x z : 'rV[R]_n) (y : 'rV[R]_m) : x *m (y^T *m z)^T = (x *m z^T) 0 0 *: y.
+Proof. by rewrite trmx_mul trmxK mulmxA mul_mx11. Qed.
+
+(* a sum of outer products, stacked *)
+Lemma outer_sum m n p (x : nat -> 'rV[R]_m) (y : nat -> 'rV[R]_p) :
+  \sum_(i < n) (x i)^T *m y i = (\matrix_(i < n) x i)^T *m \matrix_(i < n) y i.
+Proof.
+apply/matrixP => s t; rewrite summxE mxE; apply: eq_bigr => i _.
+by rewrite !mxE big_ord1 !mxE.
+Qed.
+
 (* products of square matrices in one order, written \big[mulmx/1%:M] *)
 Canonical mulmx_monoid (n : nat) :=
   Monoid.Law (@mulmxA R n n n n) (@mul1mx R n n) (@mulmx1 R n n).
@@ -63,9 +75,13 @@ rewrite ip_mulr !ip_trace trmxK -[RHS]mxtrace_tr !trmx_mul !trmxK.
 by rewrite mxtrace_mulC mulmxA.
 Qed.
 
+Definition had m n (X Y : 'M[R]_(m, n)) : 'M[R]_(m, n) := \matrix_(r, i) (X r i * Y r i).
+
+Lemma had_const m n c (X : 'M[R]_(m, n)) : had (const_mx c) X = c *: X.
+Proof. by apply/matrixP => r i; rewrite !mxE. Qed.
+
 Variable n : nat.
 Definition strict (X : 'M[R]_n) : 'M[R]_n := \matrix_(r, i) if (i < r)%N then X r i else 0.
-Definition had (X Y : 'M[R]_n) : 'M[R]_n := \matrix_(r, i) (X r i * Y r i).
 
 Lemma row_diag m (d : 'rV[R]_n) (X : 'M[R]_(n, m)) r : row r (diag_mx d *m X) = d 0 r *: row r X.
 Proof. by apply/rowP => j; rewrite mul_diag_mx !mxE. Qed.

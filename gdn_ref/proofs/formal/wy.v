@@ -41,10 +41,6 @@ rewrite HS mul_factor big_ord_recr /= -IH -addrA; congr (_ + _).
 by rewrite /u !linearZ linearB /= scalerBr mulmxBl addrC -!scalemxAl.
 Qed.
 
-Lemma read_outer m (x : 'rV[R]_dk) (y : 'rV[R]_m) (z : 'rV[R]_dk) :
-  x *m (y^T *m z)^T = (x *m z^T) 0 0 *: y.
-Proof. by rewrite trmx_mul trmxK mulmxA mul_mx11. Qed.
-
 (* eq-wy-product: the product of r factors, and the recursion of the erasing vectors *)
 Theorem wy_product r :
   P 0 r = 1%:M - \sum_(i < r) (w i)^T *m k i /\
@@ -77,13 +73,6 @@ Section Stacked.
 Variable n : nat.
 Local Notation K := (K k n).
 Local Notation one := (fun _ : nat => 1 : R).
-
-Lemma outer_sum m (x : nat -> 'rV[R]_m) :
-  \sum_(i < n) (x i)^T *m k i = (\matrix_(r < n) x r)^T *m K.
-Proof.
-apply/matrixP => y z; rewrite summxE mxE; apply: eq_bigr => i _.
-by rewrite !mxE big_ord1 !mxE.
-Qed.
 
 Lemma u_is_delta r : u r = delta one b k v 0 r.
 Proof. by rewrite /delta scale1r delta_unrolled mul0mx add0r. Qed.

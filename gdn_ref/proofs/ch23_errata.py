@@ -1,0 +1,37 @@
+"""A published slip about the family."""
+
+import numpy as np
+
+from ..family import comba, general_rule
+from .ch23_real import hard
+from .data import relative_error
+from .registry import erratum
+
+
+@erratum(
+    "comba-decays-first",
+    source="flash-linear-attention, fla-core 0.6.0: `naive_recurrent_comba`, the plain loop beside "
+    "the kernels of Comba",
+    printed=r"\mathbf{S}_t = \alpha_t\mathbf{S}_{t-1}(\mathbf{I} - \beta_t\boldsymbol{p}_t"
+    r"\boldsymbol{k}_t^\top) + \beta_t\boldsymbol{v}_t\boldsymbol{k}_t^\top",
+    corrected=r"\mathbf{S}_t = \mathbf{S}_{t-1}(\alpha_t\mathbf{I} - \beta_t\boldsymbol{p}_t"
+    r"\boldsymbol{k}_t^\top) + \beta_t\boldsymbol{v}_t\boldsymbol{k}_t^\top",
+    consequence="The loop decays the state before it reads it with $\\boldsymbol{p}_t$. The paper, "
+    "the kernels and `naive_chunk_comba` of the same version read first. Without decay the two "
+    "agree, so a test without decay does not tell them apart.",
+    label="eq-family-recurrence",
+    method="float64",
+)
+def comba_decays_first(form="corrected"):
+    """One of both loops, written out, against `gdn_ref.family.comba` in chunks."""
+    q, k, v, g, erase, _, S = hard()
+    p, g, beta, first = 0.8 * k, np.maximum(g[:, 0], -2.0), erase[:, 0], S
+    outputs = []
+    for t in range(len(k)):
+        alpha = np.exp(g[t])
+        read = (alpha * S if form == "printed" else S) @ p[t]
+        S = alpha * S + np.outer(beta[t] * (v[t] - read), k[t])
+        outputs.append(S @ (q[t] - 0.3 * p[t]))
+    x = comba.general(q, k, v, p, g, beta, np.asarray(0.3))
+    O, _ = general_rule.chunkwise(*x, first, chunk_size=16)
+    return relative_error(O, np.array(outputs))
