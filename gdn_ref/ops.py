@@ -138,7 +138,8 @@ def fused_recurrent_gated_delta_rule(
 
     Notes
     -----
-    With `gk` or `gv` the reference alone has a gradient: Triton runs, and refuses to go backwards.
+    With `gk` or `gv` the reference alone has a gradient: Triton runs, and refuses to go backwards;
+    under `torch.compile`, which prepares both passes at once, it refuses at the call.
     """
     if g is ...:
         if gk is None and gv is None:
