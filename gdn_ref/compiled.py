@@ -129,19 +129,20 @@ for operator in (forward, forward_keep):
 def recurrent(
     q: Tensor, k: Tensor, v: Tensor, g: Tensor | None, beta: Tensor, A_log: Tensor | None,
     dt_bias: Tensor | None, initial_state: Tensor | None, cu_seqlens: Tensor | None,
-    scale: float, norm: bool, sigmoid: bool, negative: bool, v_first: bool,
+    gk: Tensor | None = None, gv: Tensor | None = None,
+    *, scale: float, norm: bool, sigmoid: bool, negative: bool, v_first: bool,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Outputs and final state, token by token; see `Recurrent` of the kernels."""
     from .kernels.decode.launches import Recurrent
 
-    tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens)
+    tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens, gk, gv)
     options = {"scale": scale, "v_first": v_first, "norm": norm}
     options |= {"sigmoid": sigmoid, "negative": negative}
     return remembered(Recurrent, tensors, RULE, options)(*tensors)
 
 
 @recurrent.register_fake
-def _(q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens, scale, norm, sigmoid, negative, v_first):
+def _(q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens, gk=None, gv=None, *, v_first, **options):
     (K, V), dtype = (k.shape[3], v.shape[3]), v.dtype
     for x in (q, k):
         dtype = torch.promote_types(dtype, x.dtype)
@@ -150,6 +151,16 @@ def _(q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens, scale, norm, sigmoid, neg
     size = (N, v.shape[2], V, K) if v_first else (N, v.shape[2], K, V)
     o = torch.empty_like(v, memory_format=torch.contiguous_format)
     return o, v.new_empty(size, dtype=torch.float32)
+
+
+def no_gradient(ctx, *gradients):
+    """Of the token by token form, which a gradient reaches only with gk or gv."""
+    from .kernels.rule import OneWay
+
+    OneWay.backward(ctx, *gradients)
+
+
+recurrent.register_autograd(no_gradient)
 
 
 @torch.library.custom_op("gdn_ref::decode", mutates_args=("pool",))

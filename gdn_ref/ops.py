@@ -115,30 +115,49 @@ def chunk_gated_delta_rule(
 
 
 def fused_recurrent_gated_delta_rule(
-    q, k, v, *, g, beta, scale=None, initial_state=None, output_final_state=False,
-    use_qk_l2norm_in_kernel=False, cu_seqlens=None, state_v_first=False,
+    q, k, v, *, g=..., gk=None, gv=None, beta, scale=None, initial_state=None,
+    output_final_state=False, use_qk_l2norm_in_kernel=False, cu_seqlens=None, state_v_first=False,
     use_gate_in_kernel=False, A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False,
     allow_neg_eigval=False, backend="auto", transpose_state_layout=None,
 ):  # fmt: skip
     """Gated delta rule token by token (eq-gdn-recurrence, eq-gdn-step): for decoding.
 
-    The same function as `chunk_gated_delta_rule`: parameters, results, errors, notes and
+    The same function as `chunk_gated_delta_rule`: all other parameters, results, errors, notes and
     references are described there. Both backends take one token at a time, and Triton the chunk
     form, at chunk size 64, where a gradient is asked for. To keep states in a pool, see `decode`.
+
+    Parameters
+    ----------
+    g : torch.Tensor, [B, T, HV], or None
+        As there. It may be left out where `gk` or `gv` is given.
+    gk : torch.Tensor, [B, T, HV, K], optional
+        Natural log of a decay of each key channel: `S` is multiplied by `exp(gk)` along K before
+        it is read, besides by `exp(g)`.
+    gv : torch.Tensor, [B, T, HV, V], optional
+        The same for each value channel, along V.
+
+    Notes
+    -----
+    With `gk` or `gv` the reference alone has a gradient: Triton runs, and refuses to go backwards;
+    under `torch.compile`, which prepares both passes at once, it refuses at the call.
     """
+    if g is ...:
+        if gk is None and gv is None:
+            raise TypeError("g: expected a torch.Tensor, or None for no decay, got nothing")
+        g = None
     if transpose_state_layout is not None:
         state_v_first = validation.renamed(state_v_first, transpose_state_layout)
     return gated_delta_rule(
         q, k, v, g, beta, scale, initial_state, output_final_state, use_qk_l2norm_in_kernel,
         cu_seqlens, state_v_first, use_gate_in_kernel, A_log, dt_bias, use_beta_sigmoid_in_kernel,
-        allow_neg_eigval, None, backend,
+        allow_neg_eigval, None, backend, gk, gv,
     )  # fmt: skip
 
 
 def gated_delta_rule(
     q, k, v, g, beta, scale, initial_state, output_final_state, use_qk_l2norm_in_kernel,
     cu_seqlens, state_v_first, use_gate_in_kernel, A_log, dt_bias, use_beta_sigmoid_in_kernel,
-    allow_neg_eigval, chunk_size, backend,
+    allow_neg_eigval, chunk_size, backend, gk=None, gv=None,
 ):  # fmt: skip
     """Both public functions; `chunk_size` None asks for the token by token form."""
     tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens)
@@ -146,19 +165,22 @@ def gated_delta_rule(
         scale, output_final_state, use_qk_l2norm_in_kernel, state_v_first, use_gate_in_kernel,
         use_beta_sigmoid_in_kernel, allow_neg_eigval, chunk_size, backend,
     )  # fmt: skip
-    run = prepared(runner, tensors, RULE, options)
+    run = prepared(runner, (*tensors, gk, gv), RULE, options)
     if cu_seqlens is not None:
         validation.check_cu_seqlens(cu_seqlens, *q.shape[:2], q.device)
-    o, S = run(*tensors)
+    o, S = run(*tensors) if gk is None and gv is None else run(*tensors, gk, gv)
     return o, (S if output_final_state else None)
 
 
 def runner(
-    q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens,
+    q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens, gk, gv,
     scale, output_final_state, norm, v_first, use_gate_in_kernel, sigmoid, negative, chunk_size,
     backend,
 ):  # fmt: skip
-    """Check everything but numbers; then the backend, as a function of the nine tensors."""
+    """Check everything but numbers; then the backend, as a function of the tensors.
+
+    Those are nine, and gk and gv only if one of them is there.
+    """
     if chunk_size is not None:
         validation.check_chunk_size(chunk_size)
     validation.check_flags(
@@ -171,7 +193,7 @@ def runner(
     )
     validation.check_scale(scale)
     validation.check_backend(backend)
-    validation.check_tensors(q, k, v, g, beta, initial_state, cu_seqlens, v_first)
+    validation.check_tensors(q, k, v, g, beta, initial_state, cu_seqlens, v_first, gk, gv)
     validation.check_gate(use_gate_in_kernel, g, A_log, dt_bias, v)
     validation.check_beta_range(negative, sigmoid)
     options = {"scale": q.shape[3] ** -0.5 if scale is None else float(scale)}
@@ -181,8 +203,8 @@ def runner(
     if backend == "reference" or (backend == "auto" and (common == torch.float64 or not v.is_cuda)):
         exact = torch.promote_types(common, torch.float32)
         return partial(activated, reference.forward, exact, chunk_size, **options)
-    gradient = asks_gradient(q, k, v, g, beta, A_log, dt_bias, initial_state)
-    if chunk_size is None and gradient:
+    gradient = asks_gradient(q, k, v, g, beta, A_log, dt_bias, initial_state, gk, gv)
+    if chunk_size is None and gradient and gk is None and gv is None:
         chunk_size = 64
     if torch.compiler.is_compiling():
         if chunk_size is None:
@@ -194,13 +216,14 @@ def runner(
     validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size or 64)
     from .kernels import rule
 
-    tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens)
+    tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens, gk, gv)
+    tensors = tensors[:9] if gk is None and gv is None else tensors
     return rule.rule_for(tensors, common, gradient, chunk_size, options)
 
 
 def activated(
     forward, dtype, chunk_size, q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens,
-    *, scale, norm, sigmoid, negative, v_first,
+    *decays, scale, norm, sigmoid, negative, v_first,
 ):  # fmt: skip
     """Norm, gate and write strength in PyTorch, then `forward` on vectors of this dtype."""
     exact = torch.promote_types(dtype, torch.float32)
@@ -215,7 +238,7 @@ def activated(
     S = None if initial_state is None else in_dtype(initial_state, exact)
     S = S if S is None or v_first else S.mT
     vectors = (in_dtype(x, dtype) for x in (q, k, v))
-    o, S, *_ = forward(*vectors, g, beta, scale, S, cu_seqlens, chunk_size)
+    o, S, *_ = forward(*vectors, g, beta, scale, S, cu_seqlens, chunk_size, *decays)
     return in_dtype(o, v.dtype), (S if v_first else S.mT).contiguous()
 
 

@@ -19,7 +19,8 @@ POOL = "[slots, ...]"
 WHOLE = "[...]"
 
 CHUNKS = (*[TOKENS] * 5, SEQUENCES, OFFSETS)  # q, k, v, g, beta, initial_state, cu_seqlens
-RULE = (*[TOKENS] * 5, WHOLE, WHOLE, SEQUENCES, OFFSETS)  # with A_log and dt_bias after beta
+# with A_log and dt_bias after beta, and gk and gv at the end
+RULE = (*[TOKENS] * 5, WHOLE, WHOLE, SEQUENCES, OFFSETS, TOKENS, TOKENS)
 DECODE = (*[TOKENS] * 5, WHOLE, WHOLE, POOL, OFFSETS, SEQUENCES)  # cu_seqlens, then slot_idx
 
 

@@ -12,9 +12,10 @@ from itertools import pairwise, starmap
 import torch
 
 from . import delta_rule, gated_delta_rule, validation
+from .chunking import scan_tokens
 
 
-def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
+def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, gk=None, gv=None):
     """Outputs and final state, in float32 at least; differentiable in every tensor.
 
     Parameters
@@ -27,6 +28,7 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
     initial_state : [N, HV, V, K], or None for the empty memory
     cu_seqlens : [N + 1] offsets of packed sequences, or None: B sequences of T tokens
     chunk_size : tokens in a chunk, or None to go token by token
+    gk, gv : [B, T, HV, K] and [B, T, HV, V] natural log-decays of channels, token by token alone
 
     Returns
     -------
@@ -46,6 +48,9 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
     rule = delta_rule if g is None else gated_delta_rule
     tensors = [in_dtype(x, dtype) for x in (q, k, v, g, beta) if x is not None]
     tensors[0] = tensors[0] * scale
+    decays = {axis: in_dtype(x, dtype) for axis, x in ((-2, gk), (-1, gv)) if x is not None}
+    if decays:
+        rule, tensors = ChannelDecays(rule, tuple(decays)), [*decays.values(), *tensors]
     if chunk_size is None and cu_seqlens is None and k.shape[1] == 1:  # as in decoding: one step
         tokens = (x.squeeze(1) for x in tensors)
         if grouped:
@@ -56,8 +61,9 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
             o, S = o.flatten(1, 2), S.flatten(1, 2)
         return in_dtype(o.unsqueeze(1), v.dtype).contiguous(), S
 
-    vectors = [heads_first(x, H, grouped) for x in tensors[:3]]
-    scalars = [heads_first(x, H, grouped) for x in tensors[3:]]
+    count = 3 + len(decays)
+    vectors = [heads_first(x, H, grouped) for x in tensors[:count]]
+    scalars = [heads_first(x, H, grouped) for x in tensors[count:]]
     scan = rule.recurrent if chunk_size is None else partial(rule.chunkwise, chunk_size=chunk_size)
 
     with without_autocast(v.device.type):
@@ -77,6 +83,28 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
     if grouped:
         o, S_last = o.flatten(2, 3), S_last.flatten(1, 2)
     return in_dtype(o, v.dtype).contiguous(), S_last.clone() if k.shape[1] == 0 else S_last
+
+
+class ChannelDecays:
+    """`rule`, token by token, whose state decays along some of its axes first.
+
+    `axes` has one for each of the log-decays that come before the rule's own vectors: -2 for
+    those of key channels, whose place is a row of the state, -1 for those of value channels.
+    """
+
+    def __init__(self, rule, axes):
+        self.rule, self.axes = rule, axes
+
+    def step(self, S, *token):
+        """One token: decay the channels, then what the rule does."""
+        for decay, axis in zip(token, self.axes, strict=False):
+            S = torch.exp(decay).unsqueeze(axis) * S
+        return self.rule.step(S, *token[len(self.axes) :])
+
+    def recurrent(self, *tensors, S):
+        """Token by token. Returns `(O, S)`."""
+        count = 3 + len(self.axes)
+        return scan_tokens(self.step, S, tensors[:count], tensors[count:])
 
 
 def in_dtype(x, dtype):

@@ -34,7 +34,9 @@ OFFSETS = (torch.int32, torch.int64)
 _read = WeakIdKeyDictionary()  # cu_seqlens -> (version, its values on the host)
 
 
-def check_tensors(q, k, v, g, beta, initial_state, cu_seqlens, state_v_first):
+def check_tensors(
+    q, k, v, g, beta, initial_state, cu_seqlens, state_v_first, gk=None, gv=None,
+):  # fmt: skip
     """Types, dtypes, devices and every axis; the first tensor that has an axis fixes its size."""
     sizes = {}
     check_tensor("q", q, QUERY, sizes)
@@ -54,6 +56,10 @@ def check_tensors(q, k, v, g, beta, initial_state, cu_seqlens, state_v_first):
         )
     if g is not None:
         check_tensor("g", g, NUMBER, sizes, device)
+    if gk is not None:
+        check_tensor("gk", gk, ("B", "T", "HV", "K"), sizes, device)
+    if gv is not None:
+        check_tensor("gv", gv, VALUE, sizes, device)
     check_tensor("beta", beta, NUMBER, sizes, device)
     sizes["N"] = sizes["B"]
     if cu_seqlens is not None:

@@ -25,14 +25,15 @@ def rule_for(tensors, dtype, gradient, chunk_size, options):
     Parameters
     ----------
     tensors : q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens
-        As those of `gdn_ref.chunk_gated_delta_rule`.
+        As those of `gdn_ref.chunk_gated_delta_rule`; token by token gk and gv may follow.
     dtype : in which the chunk form takes `q`, `k` and `v`
     gradient : whether a backward pass may follow
     chunk_size : 16, 32 or 64, or None to go token by token
     options : scale, v_first, norm, sigmoid, negative, as for `decode.launches.Recurrent`
     """
     if chunk_size is None:
-        return Recurrent(*tensors, **options)
+        recurrent = Recurrent(*tensors, **options)
+        return partial(OneWay.apply, recurrent) if gradient else recurrent
     rule = Rule(tensors, dtype, chunk_size, gradient, **options)
     return partial(Differentiable.apply, rule) if gradient else rule.forward
 
@@ -139,3 +140,17 @@ class Once(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *gradients):
         raise ValueError("backend: Triton has no second derivative; backend='reference' has one")
+
+
+class OneWay(torch.autograd.Function):
+    """Token by token where a gradient may be asked for, which must not be taken for zero."""
+
+    @staticmethod
+    def forward(ctx, recurrent, *tensors):
+        return recurrent(*tensors)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        raise ValueError(
+            "backend: Triton has no gradient with gk or gv; backend='reference' has one"
+        )

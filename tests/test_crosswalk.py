@@ -68,6 +68,7 @@ def test_fla_has_three_orders(fla, naive):
     assert parameters(fla.chunk_gated_delta_rule)[:5] == ["q", "k", "v", "g", "beta"]
     order = ["q", "k", "v", "g", "gk", "gv", "beta"]
     assert parameters(fla.fused_recurrent_gated_delta_rule)[:7] == order
+    assert parameters(fused_recurrent_gated_delta_rule)[:7] == order
     order = ["q", "k", "v", "beta", "g"]
     assert parameters(naive.naive_recurrent_gated_delta_rule)[:5] == order
 
@@ -75,8 +76,10 @@ def test_fla_has_three_orders(fla, naive):
 def test_fla_needs_neither_g_nor_beta_token_by_token(fla):
     theirs = inspect.signature(fla.fused_recurrent_gated_delta_rule).parameters
     ours = inspect.signature(fused_recurrent_gated_delta_rule).parameters
-    for name in ("g", "beta"):
-        assert theirs[name].default is None and ours[name].default is inspect.Parameter.empty
+    for name, default in (("g", ...), ("beta", inspect.Parameter.empty)):
+        assert theirs[name].default is None and ours[name].default is default
+    for name in ("gk", "gv"):
+        assert theirs[name].default is None and ours[name].default is None
     assert "beta = torch.ones_like" in inspect.getsource(fla.fused_recurrent_gated_delta_rule)
 
 

@@ -110,6 +110,24 @@ def test_the_gate():
     assert_close(o, chunk_gated_delta_rule(q, k, v, g, beta, initial_state=S)[0])
 
 
+def test_decays_of_channels():
+    q, k, v, g, beta, S = inputs()
+    decays = {
+        "gk": 2 * g[..., None] * torch.rand(k.shape),
+        "gv": g[..., None] * torch.rand(v.shape),
+    }
+    first = {"q": q[:, :1], "k": k[:, :1], "v": v[:, :1], "g": g[:, :1], "beta": beta[:, :1]}
+    o, _ = fused_recurrent_gated_delta_rule(
+        **first, **{name: x[:, :1] for name, x in decays.items()}, initial_state=S
+    )
+    gk, gv = (torch.exp(decays[name][:, 0]) for name in ("gk", "gv"))
+    S = gk[..., None] * S * gv[..., None, :]
+    assert_close(o, fused_recurrent_gated_delta_rule(**first, initial_state=S)[0])
+    with pytest.raises(TypeError, match="^g: expected"):
+        fused_recurrent_gated_delta_rule(q, k, v, beta=beta)
+    fused_recurrent_gated_delta_rule(q, k, v, beta=beta, **decays)
+
+
 def test_the_write_strength():
     q, k, v, g, b, S = inputs()
     for factor, more in ((1, {}), (2, {"allow_neg_eigval": True})):

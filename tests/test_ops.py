@@ -12,7 +12,13 @@ import torch
 from tolerances import FORMS, assert_close
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from gdn_ref import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule, ops, prepared
+from gdn_ref import (
+    chunk_gated_delta_rule,
+    decode,
+    fused_recurrent_gated_delta_rule,
+    ops,
+    prepared,
+)
 
 OPS = [chunk_gated_delta_rule, fused_recurrent_gated_delta_rule]
 BOTH = pytest.mark.parametrize("op", OPS, ids=["chunk", "recurrent"])
@@ -48,12 +54,13 @@ def raw_gate(HV=6, dtype=torch.float64):
     return {"use_gate_in_kernel": True, "A_log": A_log, "dt_bias": dt_bias}
 
 
-def oracle(q, k, v, g, beta, initial_state=None, scale=None, bounds=None):
+def oracle(q, k, v, g, beta, initial_state=None, scale=None, bounds=None, gk=None, gv=None):
     """`o`, `[B, T, HV, V]`, and the final state, `[N, HV, K, V]`, of the gated delta rule.
 
     `bounds` are the first and last-plus-one tokens of packed sequences.
     """
-    q, k, v, g, beta = (None if x is None else x.double() for x in (q, k, v, g, beta))
+    tensors = (q, k, v, g, beta, gk, gv)
+    q, k, v, g, beta, gk, gv = (None if x is None else x.double() for x in tensors)
     B, T, H, K = q.shape
     HV, V = v.shape[2:]
     scale = K**-0.5 if scale is None else scale
@@ -66,6 +73,8 @@ def oracle(q, k, v, g, beta, initial_state=None, scale=None, bounds=None):
             for t in range(begin, end):
                 key, query = k[b, t, h * H // HV], q[b, t, h * H // HV] * scale
                 S = S if g is None else S * torch.exp(g[b, t, h])
+                S = S if gk is None else S * torch.exp(gk[b, t, h])[:, None]
+                S = S if gv is None else S * torch.exp(gv[b, t, h])[None, :]
                 missing = v[b, t, h] - key @ S
                 S = S + beta[b, t, h] * torch.outer(key, missing)
                 rows[b, t, h] = query @ S
@@ -99,10 +108,11 @@ def test_signatures_are_the_published_ones():
         "allow_neg_eigval=False, chunk_size=64, backend='auto', transpose_state_layout=None)"
     )
     assert str(inspect.signature(fused_recurrent_gated_delta_rule)) == (
-        "(q, k, v, *, g, beta, scale=None, initial_state=None, output_final_state=False, "
-        "use_qk_l2norm_in_kernel=False, cu_seqlens=None, state_v_first=False, "
-        "use_gate_in_kernel=False, A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False, "
-        "allow_neg_eigval=False, backend='auto', transpose_state_layout=None)"
+        "(q, k, v, *, g=Ellipsis, gk=None, gv=None, beta, scale=None, initial_state=None, "
+        "output_final_state=False, use_qk_l2norm_in_kernel=False, cu_seqlens=None, "
+        "state_v_first=False, use_gate_in_kernel=False, A_log=None, dt_bias=None, "
+        "use_beta_sigmoid_in_kernel=False, allow_neg_eigval=False, backend='auto', "
+        "transpose_state_layout=None)"
     )
 
 
@@ -286,6 +296,128 @@ def test_minus_infinity_resets(op):
     o_tail, S_tail = oracle(**tail)
     assert_close(o[:, 4:], o_tail)
     assert_close(S, S_tail)
+
+
+# Decays of channels, token by token
+
+CHANNELS = pytest.mark.parametrize("names", [["gk"], ["gv"], ["gk", "gv"]], ids="-".join)
+recurrent = fused_recurrent_gated_delta_rule
+
+
+def channel_inputs(names=("gk", "gv"), **sizes):
+    """`inputs` and the decays of channels of these names, from none to almost a reset."""
+    x = inputs(**sizes)
+    random = torch.Generator().manual_seed(5)
+    for name, wide in (("gk", x["k"]), ("gv", x["v"])):
+        size = (*x["v"].shape[:3], wide.shape[3])
+        decay = -3 * torch.rand(size, generator=random, dtype=torch.float64) ** 4
+        x |= {name: decay.to(x["v"].dtype)} if name in names else {}
+    return x
+
+
+@CHANNELS
+@pytest.mark.parametrize("with_g", [True, False])
+@pytest.mark.parametrize("T", [1, 9])
+@pytest.mark.parametrize("H, HV", [(1, 1), (2, 2), (2, 6)])
+def test_decays_of_channels_equal_the_loop(names, with_g, T, H, HV):
+    x = channel_inputs(names, T=T, H=H, HV=HV)
+    x["g"] = x["g"] if with_g else None
+    expected = oracle(**x)
+    for given in [x] if with_g else [x, {name: a for name, a in x.items() if name != "g"}]:
+        for found, right in zip(recurrent(**given, output_final_state=True), expected, strict=True):
+            assert_close(found, right)
+
+
+@CHANNELS
+@pytest.mark.parametrize("with_state", [True, False])
+def test_decays_of_channels_of_packed_sequences(names, with_state):
+    offsets = [0, 0, 5, 5, 20, 21, 21]
+    x = channel_inputs(names, B=1, N=6)
+    x["initial_state"] = x["initial_state"] if with_state else None
+    found = recurrent(**x, cu_seqlens=torch.tensor(offsets), output_final_state=True)
+    right = oracle(**x, bounds=list(zip(offsets, offsets[1:], strict=False)))
+    for a, b in zip(found, right, strict=True):
+        assert_close(a, b)
+
+
+@pytest.mark.parametrize("T", [1, 9])
+@pytest.mark.parametrize("name, D", [("gk", 5), ("gv", 4)])
+def test_one_decay_for_all_channels_is_g(name, D, T):
+    x = inputs(T=T)
+    right = recurrent(**x, output_final_state=True)
+    g = x.pop("g")
+    channels = g[..., None].expand(2, T, 6, D)
+    for given in ({name: channels}, {"g": 0.3 * g, name: 0.7 * channels}):
+        for a, b in zip(recurrent(**x, **given, output_final_state=True), right, strict=True):
+            assert_close(a, b)
+
+
+def test_minus_infinity_resets_channels():
+    x = channel_inputs(T=9)
+    x["gk"][:, 4, :, 1] = x["gv"][:, 6, :2, 2:] = -torch.inf
+    x["gk"][:, 7, 5] = -torch.inf  # every key channel of the last head: its whole state
+    o, S = recurrent(**x, output_final_state=True)
+    o_loop, S_loop = oracle(**x)
+    assert_close(o, o_loop)
+    assert_close(S, S_loop)
+    tail = {name: a[:, 7:, 5:] for name, a in x.items() if name not in ("q", "k", "initial_state")}
+    tail |= {name: x[name][:, 7:, 1:] for name in "qk"}
+    assert_close(S[:, 5:], oracle(**tail)[1])
+
+
+@pytest.mark.parametrize("v_first", [True, False])
+def test_decays_of_channels_beside_the_activations(v_first):
+    x = channel_inputs(T=9)
+    options = raw_gate() | {"use_qk_l2norm_in_kernel": True, "use_beta_sigmoid_in_kernel": True}
+    g, beta = gate(x["g"], options["A_log"], options["dt_bias"]), torch.sigmoid(x["beta"])
+    o_loop, S_loop = oracle(**x | {"q": unit(x["q"]), "k": unit(x["k"]), "g": g, "beta": beta})
+    if v_first:
+        x["initial_state"], S_loop = x["initial_state"].mT.contiguous(), S_loop.mT
+    o, S = recurrent(**x, **options, state_v_first=v_first, output_final_state=True)
+    assert_close(o, o_loop)
+    assert_close(S, S_loop)
+
+
+@pytest.mark.parametrize("decays", list(ROUNDING))
+@pytest.mark.parametrize("dtype", list(ROUNDING))
+def test_dtypes_of_decays_of_channels(dtype, decays):
+    x = channel_inputs(T=5, dtype=dtype)
+    x |= {name: x[name].to(decays) for name in ("gk", "gv")}
+    state_dtype = torch.float64 if dtype == torch.float64 else torch.float32
+    o, S = recurrent(**x, output_final_state=True)
+    o_loop, S_loop = oracle(**x)
+    assert o.dtype == dtype and S.dtype == state_dtype
+    assert_close(o.double(), o_loop, ROUNDING[dtype])
+    assert_close(S, S_loop, ROUNDING[state_dtype])
+
+
+@pytest.mark.parametrize("name", ["gk", "gv"])
+def test_lengths_of_decays_are_checked_at_every_call(name):
+    recurrent(**channel_inputs())
+    assert_close(recurrent(**channel_inputs(T=9))[0], oracle(**channel_inputs(T=9))[0])
+    x = channel_inputs()
+    for wrong in (x[name][:1], x[name][:, :-1], x[name][:, :, :2], x[name][..., :1]):
+        with pytest.raises(ValueError, match=f"^{name}: expected shape"):
+            recurrent(**x | {name: wrong})
+    with pytest.raises(ValueError, match=f"^{name}: expected 4 axes"):
+        recurrent(**x | {name: x["g"]})
+
+
+def test_without_any_decay_g_must_be_said():
+    x = {name: a for name, a in inputs(T=3).items() if name != "g"}
+    with pytest.raises(TypeError, match="^g: expected a torch.Tensor, or None for no decay"):
+        recurrent(**x)
+    assert_close(recurrent(**x, g=None)[0], oracle(**x, g=None)[0])
+
+
+@pytest.mark.parametrize("name", ["gk", "gv"])
+def test_the_chunk_form_and_decode_have_no_decays_of_channels(name):
+    x = channel_inputs([name], T=3)
+    with pytest.raises(TypeError, match=name):
+        chunk_gated_delta_rule(**x)
+    pool = x.pop("initial_state")
+    with pytest.raises(TypeError, match=name):
+        decode(**x, pool=pool, slot_idx=None)
 
 
 # States and packing
@@ -597,6 +729,31 @@ def test_second_and_forward_derivatives(op):
     leaves = [a.requires_grad_() for a in x.values()]
     assert torch.autograd.gradcheck(function, leaves, check_forward_ad=True)
     assert torch.autograd.gradgradcheck(function, leaves)
+
+
+@CHANNELS
+@pytest.mark.parametrize("T", [1, 3])
+@pytest.mark.parametrize("with_g", [True, False])
+def test_gradcheck_with_decays_of_channels(names, T, with_g):
+    x = channel_inputs(names, B=1, T=T, H=1, HV=2, K=3, V=2)
+    x["g"] = x["g"] if with_g else None
+    leaves = [None if a is None else a.requires_grad_() for a in x.values()]
+
+    def function(*leaves):
+        return recurrent(**dict(zip(x, leaves, strict=True)), output_final_state=True)
+
+    assert torch.autograd.gradcheck(function, leaves, check_forward_ad=True)
+
+
+def test_gradients_of_decays_of_channels_equal_those_of_the_loop():
+    offsets = [0, 4, 4, 5, 9]
+    x = channel_inputs(B=1, T=9, N=4)
+    options = {"cu_seqlens": torch.tensor(offsets), "output_final_state": True}
+    bounds = list(zip(offsets, offsets[1:], strict=False))
+    got = gradients(lambda **x: recurrent(**x, **options), x)
+    expected = gradients(lambda **x: oracle(**x, bounds=bounds), x)
+    for name in x:
+        assert_close(got[name], expected[name])
 
 
 @BOTH

@@ -75,6 +75,36 @@ def test_shapes(op, name, shape, message):
     refused(op, ValueError, "^" + message, good() | {name: torch.zeros(shape)})
 
 
+CHANNELS = {
+    "gk: V": ("gk", (B, T, HV, V), r"\[B, T, HV, K\] = \[2, 8, 4, 5\], got \[2, 8, 4, 3\]"),
+    "gk: H": ("gk", (B, T, H, K), r".* got \[2, 8, 2, 5\] .*HV value heads, K key dim\)"),
+    "gv: K": ("gv", (B, T, HV, K), r"\[B, T, HV, V\] = \[2, 8, 4, 3\], got \[2, 8, 4, 5\]"),
+    "gv: heads first": ("gv", (B, HV, T, V), r".* got \[2, 4, 8, 3\]"),
+    "gv: T": ("gv", (B, 1, HV, V), r".* got \[2, 1, 4, 3\] .*HV value heads, V value dim\)"),
+}
+
+
+@pytest.mark.parametrize("name, shape, message", CHANNELS.values(), ids=CHANNELS)
+def test_shapes_of_decays_of_channels(name, shape, message):
+    x = good() | {name: torch.zeros(shape)}
+    message = f"^{name}: expected shape {message}"
+    refused(fused_recurrent_gated_delta_rule, ValueError, message, x)
+
+
+@pytest.mark.parametrize("name, D", [("gk", K), ("gv", V)])
+def test_types_of_decays_of_channels(name, D):
+    def refuse(error, message, value):
+        x = good() | {name: value}
+        refused(fused_recurrent_gated_delta_rule, error, f"^{name}: expected " + message, x)
+
+    decay = torch.zeros(B, T, HV, D)
+    refuse(TypeError, r"a torch\.Tensor \[B, T, HV, .\], got float$", 1.0)
+    refuse(ValueError, r"4 axes \[B, T, HV, .\], got shape \[2, 8, 4\]", decay[..., 0])
+    refuse(ValueError, r"a dtype among .*, got torch\.int64$", decay.long())
+    refuse(ValueError, r"a dense tensor .*, got layout torch\.sparse_coo$", decay.to_sparse())
+    refuse(ValueError, "device cpu like q, got meta$", decay.to("meta"))
+
+
 LEGENDS = {
     "q": "B batch, T tokens, H key heads, K key dim",
     "v": "B batch, T tokens, HV value heads, V value dim",

@@ -2,6 +2,9 @@
 
     S = alpha S,   delta = beta (v - S k),   S = S + delta k^T,   o = scale S q        eq-gdn-step
 
+With decays of channels, S is multiplied by exp(gk) along the key dimension and by exp(gv) along the
+value dimension, too, before it is read.
+
 One program holds the rows of S that belong to its slice of the value dimension, of one value head
 of one sequence: they never meet the others. It reads them once, takes the sequence's tokens in
 order, and writes them once; for a few tokens that traffic is the whole cost. Every number is
@@ -32,18 +35,25 @@ def load_token(q_ptr, k_ptr, v_ptr, g_ptr, beta_ptr, t, end, q_stride, k_stride,
 
 
 @triton.jit
+def load_row(ptr, t, end, stride, dim, D: tl.constexpr):
+    """One head's `D` decays of token `t`, and zeros, which decay nothing, where there are none."""
+    return tl.load(ptr + t * stride + dim, mask=(dim < D) & (t < end), other=0.0)
+
+
+@triton.jit
 def unit(x):
     """`x` divided by its norm; zeros stay zeros."""
     return x * tl.rsqrt(tl.sum(x * x) + NORM_EPSILON)
 
 
-@triton.jit(do_not_specialize=["T", "q_stride", "k_stride", "v_stride", "g_stride", "beta_stride"])
+@triton.jit(do_not_specialize=["T", "q_stride", "k_stride", "v_stride", "g_stride", "beta_stride",
+                               "gk_stride", "gv_stride"])  # fmt: skip
 def recurrent_kernel(
     # pointers
-    q_ptr, k_ptr, v_ptr, g_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, S_first_ptr, o_ptr, S_last_ptr,
-    cu_seqlens_ptr, slot_idx_ptr,
-    # numbers, sizes, and strides from token to token
-    scale, T, q_stride, k_stride, v_stride, g_stride, beta_stride,
+    q_ptr, k_ptr, v_ptr, g_ptr, beta_ptr, gk_ptr, gv_ptr, A_log_ptr, dt_bias_ptr, S_first_ptr,
+    o_ptr, S_last_ptr, cu_seqlens_ptr, slot_idx_ptr,
+    # numbers, sizes, and strides from token to token; the last two are None without gk and gv
+    scale, T, q_stride, k_stride, v_stride, g_stride, beta_stride, gk_stride, gv_stride,
     H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
     # strides of a state, and from slot to slot
     S_v: tl.constexpr, S_k: tl.constexpr, S_slot: tl.constexpr,
@@ -81,6 +91,12 @@ def recurrent_kernel(
         q_ptr, k_ptr, v_ptr, g_ptr, beta_ptr, begin, end,
         q_stride, k_stride, v_stride, g_stride, beta_stride, dim_k, dim_v, K, V,
     )  # fmt: skip
+    if gk_ptr is not None:
+        gk_ptr += hv * K
+        gk_next = load_row(gk_ptr, begin, end, gk_stride, dim_k, K)
+    if gv_ptr is not None:
+        gv_ptr += hv * V
+        gv_next = load_row(gv_ptr, begin, end, gv_stride, dim_v, V)
     S_at = slot * S_slot + hv.to(tl.int64) * (V * K)
     S_at += dim_v[:, None] * S_v + dim_k[None, :] * S_k
     S_valid = (dim_v < V)[:, None] & (dim_k < K)[None, :]
@@ -101,6 +117,12 @@ def recurrent_kernel(
             q_ptr, k_ptr, v_ptr, g_ptr, beta_ptr, t + 1, end,
             q_stride, k_stride, v_stride, g_stride, beta_stride, dim_k, dim_v, K, V,
         )  # fmt: skip
+        if gk_ptr is not None:
+            gk = gk_next.to(tl.float32)
+            gk_next = load_row(gk_ptr, t + 1, end, gk_stride, dim_k, K)
+        if gv_ptr is not None:
+            gv = gv_next.to(tl.float32)
+            gv_next = load_row(gv_ptr, t + 1, end, gv_stride, dim_v, V)
         if NORM:
             q, k = unit(q), unit(k)
         if SIGMOID:
@@ -114,6 +136,10 @@ def recurrent_kernel(
 
         # eq-gdn-step
         S = alpha * S
+        if gk_ptr is not None:
+            S = S * tl.exp(gk)[None, :]
+        if gv_ptr is not None:
+            S = S * tl.exp(gv)[:, None]
         delta = beta * (v - tl.sum(S * k[None, :], axis=1))
         S = S + delta[:, None] * k[None, :]
         o = tl.sum(S * (scale * q)[None, :], axis=1)

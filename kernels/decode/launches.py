@@ -15,7 +15,8 @@ from .kernel import recurrent_kernel
 
 PROGRAMS = 132  # one for each multiprocessor of an H100
 STATE_OF_A_WARP = 4096  # numbers: 128 registers a thread
-SMALL = (5, 6, 10, 11)  # A_log, dt_bias, cu_seqlens and slot_idx among the kernel's pointers
+PER_TOKEN = 7  # q, k, v, g, beta, gk and gv, the first of the kernel's pointers
+SMALL = (7, 8, 12, 13)  # A_log, dt_bias, cu_seqlens and slot_idx among the kernel's pointers
 
 
 class Decode:
@@ -42,41 +43,45 @@ class Decode:
         self, q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx,
         *, scale, state_v_first, norm, sigmoid, negative,
     ):  # fmt: skip
-        pointers = (q, k, v, g, beta, A_log, dt_bias, pool, v, pool, cu_seqlens, slot_idx)
+        pointers = (q, k, v, g, beta, None, None, A_log, dt_bias, pool, v, pool)
+        pointers += (cu_seqlens, slot_idx)
         flags = {"IN_PLACE": True, "NORM": norm, "SIGMOID": sigmoid, "NEGATIVE": negative}
         self.tokens = Tokens(pointers, scale, state_v_first, flags)
 
     def __call__(self, q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx):
         o = torch.empty_like(v, memory_format=torch.contiguous_format)
-        self.tokens(q, k, v, g, beta, A_log, dt_bias, pool, o, pool, cu_seqlens, slot_idx)
+        self.tokens(
+            q, k, v, g, beta, None, None, A_log, dt_bias, pool, o, pool, cu_seqlens, slot_idx
+        )
         increment_version(pool)  # autograd, if it has kept the pool, must know
         return o
 
 
 class Recurrent:
-    """Outputs, and final states in float32, for nine tensors that look like these.
+    """Outputs, and final states in float32, for tensors that look like these.
 
     `S` is [N, HV, K, V], or [N, HV, V, K] if `v_first`, or None for the empty memory; so are the
-    final states. The rest as for `Decode`.
+    final states. `gk`, [B, T, HV, K], and `gv`, [B, T, HV, V], are natural log-decays of channels,
+    or None. The rest as for `Decode`.
     """
 
     def __init__(
-        self, q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens,
+        self, q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens, gk=None, gv=None,
         *, scale, v_first, norm, sigmoid, negative,
     ):  # fmt: skip
         HV, V, K = v.shape[2], v.shape[3], k.shape[3]
         self.size = (HV, V, K) if v_first else (HV, K, V)
         flags = {"IN_PLACE": False, "NORM": norm, "SIGMOID": sigmoid, "NEGATIVE": negative}
         last = v.new_empty((0, *self.size), dtype=torch.float32)
-        pointers = (q, k, v, g, beta, A_log, dt_bias, S, v, last, cu_seqlens, None)
+        pointers = (q, k, v, g, beta, gk, gv, A_log, dt_bias, S, v, last, cu_seqlens, None)
         self.tokens = Tokens(pointers, scale, v_first, flags)
 
-    def __call__(self, q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens):
+    def __call__(self, q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens, gk=None, gv=None):
         o = torch.empty_like(v, memory_format=torch.contiguous_format)
         N = v.shape[0] if cu_seqlens is None else cu_seqlens.shape[0] - 1
         last = v.new_empty((N, *self.size), dtype=torch.float32)
         S = S if S is None or S.is_contiguous() else S.contiguous()
-        self.tokens(q, k, v, g, beta, A_log, dt_bias, S, o, last, cu_seqlens, None)
+        self.tokens(q, k, v, g, beta, gk, gv, A_log, dt_bias, S, o, last, cu_seqlens, None)
         return o, last
 
 
@@ -91,14 +96,17 @@ class Tokens:
         H, K = q.shape[2:]
         self.HV, self.V = v.shape[2:]
         self.K, self.scale = K, scale
-        strides = [0 if x is None else stride_of_tokens(x) for x in pointers[:5]]
+        strides = [0 if x is None else stride_of_tokens(x) for x in pointers[:PER_TOKEN]]
         self.copied = [i for i, stride in enumerate(strides) if stride is None]
         for i in self.copied:
             strides[i] = width_of_token(pointers[i])
         small = [i for i in SMALL if pointers[i] is not None and not pointers[i].is_contiguous()]
         self.copied += small
+        constants = {}
+        if pointers[5] is None and pointers[6] is None:  # a kernel without decays of channels
+            constants, strides = {"gk_stride": None, "gv_stride": None}, strides[:5]
         self.strides = tuple(strides)
-        constants = {"H": H, "HV": self.HV, "K": K, "V": self.V}
+        constants |= {"H": H, "HV": self.HV, "K": K, "V": self.V}
         constants |= state_layout(K, self.V, v_first)
         whole = last.is_contiguous()  # a lone slot may have any stride
         constants["S_slot"] = self.HV * K * self.V if whole else last.stride(0)
@@ -112,7 +120,7 @@ class Tokens:
         self.launch = launch
 
     def __call__(self, *pointers):
-        v, cu_seqlens = pointers[2], pointers[10]
+        v, cu_seqlens = pointers[2], pointers[12]
         B, T = v.shape[:2]
         N = B if cu_seqlens is None else cu_seqlens.shape[0] - 1
         if N == 0:

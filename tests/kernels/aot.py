@@ -178,6 +178,7 @@ def recurrent_configurations(capability):
         constants = {"H": 16, "HV": 32, "K": K, "V": V, "S_slot": 32 * K * V, "BK": BK, "BV": BV}
         constants |= {"S_v": K, "S_k": 1} if v_first else {"S_v": 1, "S_k": V}
         constants |= dict.fromkeys(["NORM", "SIGMOID", "NEGATIVE"], True) | {"IN_PLACE": not few}
+        constants |= dict.fromkeys(["gk_ptr", "gv_ptr", "gk_stride", "gv_stride"])
         name = f"recurrent K={K} V={V} BV={BV} pool {pool}"
         yield name, recurrent_kernel, signature, constants, {"num_warps": 1}
 

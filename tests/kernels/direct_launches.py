@@ -122,6 +122,10 @@ def calls(dtype, B, T, H, state=True, lengths=None, D=64, **options):
         gdn_ref.fused_recurrent_gated_delta_rule(
             *tokens[:3], g=g, beta=beta, initial_state=S if state else None, **options
         )
+        for name in ("gk", "gv"):
+            gdn_ref.fused_recurrent_gated_delta_rule(
+                *tokens[:3], beta=beta, **{name: -torch.rand(B, T, H, D)}, **options | {"g": g}
+            )
 
 
 def convolutions():

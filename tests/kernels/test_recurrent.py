@@ -234,12 +234,14 @@ def test_arguments_come_in_the_order_of_the_signature(monkeypatch):
     launched = []
     monkeypatch.setattr(host_launch.Launch, "__call__", lambda *rest: launched.append(rest))
     decode(**arguments(), backend="triton")
-    fused_recurrent_gated_delta_rule(**recurrent_arguments(arguments(), False), backend="triton")
+    for names in ((), ("gk",), ("gv",), ("gk", "gv")):
+        given = recurrent_arguments(with_channels(arguments(), names), False)
+        fused_recurrent_gated_delta_rule(**given, backend="triton")
     names = list(inspect.signature(recurrent_kernel.fn).parameters)
     for launch, _, tensors, numbers in launched:
         assert launch.kernel is recurrent_kernel
         assert names[len(tensors) + len(numbers) :] == list(launch.constants)
-    assert len(launched) == 2
+    assert len(launched) == 5
 
 
 @interpreter
@@ -379,6 +381,87 @@ def test_fused_recurrent_without_tokens(no_chunks):
     compare_recurrent(arguments(None, T=0))
 
 
+def with_channels(x, names=("gk", "gv"), dtype=torch.float32):
+    """Arguments with decays of channels of these names, a reset among them."""
+    random = torch.Generator().manual_seed(2)
+    for name, wide in (("gk", x["k"]), ("gv", x["v"])):
+        decay = -2 * torch.rand(*x["v"].shape[:3], wide.shape[3], generator=random) ** 3
+        decay[:, -1:, 1:, :1] = -math.inf
+        x |= {name: decay.to(wide.device, dtype)} if name in names else {}
+    return x
+
+
+@interpreter
+@pytest.mark.parametrize("v_first", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("K, V", SIZES)
+def test_decays_of_channels(no_chunks, K, V, dtype, v_first):
+    x = arguments([1, 3, 0], H=1, HV=2, K=K, V=V, dtype=dtype, v_first=v_first)
+    compare_recurrent(with_channels(x), v_first)
+
+
+@interpreter
+@pytest.mark.parametrize("names", [["gk"], ["gv"], ["gk", "gv"]], ids="-".join)
+@pytest.mark.parametrize("lengths", [None, LENGTHS])
+@pytest.mark.parametrize("H, HV", [(1, 1), (2, 6)])
+def test_decays_of_channels_in_batches_and_grouped_heads(no_chunks, lengths, names, H, HV):
+    x = with_channels(arguments(lengths, T=5, H=H, HV=HV), names)
+    compare_recurrent(x)
+    compare_recurrent(x, g=None, initial_state=None)
+    compare_recurrent(with_channels(x, names, torch.float16))
+
+
+@interpreter
+@pytest.mark.parametrize("flag", ["norm", "bias", "all"])
+def test_decays_of_channels_beside_the_activations(no_chunks, flag):
+    options = with_flag(flag, arguments())
+    compare_recurrent(with_channels(options.pop("x")), **options)
+
+
+@interpreter
+@pytest.mark.parametrize("lengths", [None, LENGTHS])
+def test_decays_cut_from_one_row_per_token_are_not_copied(no_chunks, monkeypatch, lengths):
+    """Between them and behind them there is nothing to read."""
+    x = with_channels(arguments(lengths, T=5))
+    batch, T = x["v"].shape[:2]
+    for name, D in (("gk", 12), ("gv", 7)):
+        row = torch.full((batch, T, 4 * D + 9), math.nan)
+        row[..., : 4 * D] = x[name].flatten(2)
+        x[name] = row[..., : 4 * D].unflatten(-1, (4, D))
+        assert not x[name].is_contiguous() and stride_of_tokens(x[name]) == 4 * D + 9
+    compare_recurrent(x)
+    places, run = [], host_launch.Launch.__call__
+
+    def watched(launch, grid, tensors, numbers):
+        places.extend(tensor.data_ptr() for tensor in tensors[5:7])
+        run(launch, grid, tensors, numbers)
+
+    monkeypatch.setattr(host_launch.Launch, "__call__", watched)
+    compare_recurrent(x)
+    assert places == [x["gk"].data_ptr(), x["gv"].data_ptr()]
+    for name in ("gk", "gv"):  # heads before tokens: a copy
+        x[name] = x[name].transpose(1, 2).contiguous().transpose(1, 2)
+    assert stride_of_tokens(x["gk"]) is None
+    compare_recurrent(x)
+
+
+@interpreter
+@pytest.mark.parametrize("asked", ["q", "gk", "gv", "initial_state"])
+def test_no_gradient_with_decays_of_channels(no_chunks, asked):
+    """The kernel runs all the same; what it cannot do is not taken for zero."""
+    given = recurrent_arguments(with_channels(arguments()), False) | {"backend": "triton"}
+    right = fused_recurrent_gated_delta_rule(**given)
+    leaf = given[asked].clone().requires_grad_()
+    with torch.no_grad():
+        assert not fused_recurrent_gated_delta_rule(**given | {asked: leaf})[0].requires_grad
+    found = fused_recurrent_gated_delta_rule(**given | {asked: leaf})
+    for a, b in zip(found, right, strict=True):
+        assert a.requires_grad and torch.equal(a.detach(), b)
+        with pytest.raises(ValueError, match="^backend: Triton has no gradient with gk or gv; "):
+            a.sum().backward(retain_graph=True)
+    assert leaf.grad is None
+
+
 @interpreter
 def test_fused_recurrent_has_the_gradient_of_the_chunk_form():
     given = recurrent_arguments(arguments(), False)
@@ -445,6 +528,19 @@ def test_one_graph_runs_the_recurrent_form(no_chunks, v_first):
 
 
 @interpreter
+@pytest.mark.parametrize("names", [["gk"], ["gv"], ["gk", "gv"]], ids="-".join)
+def test_one_graph_has_decays_of_channels(no_chunks, names):
+    given = recurrent_arguments(with_channels(arguments(), names), False)
+    right = fused_recurrent_gated_delta_rule(**given, backend="triton")
+    run = compiled(fused_recurrent_gated_delta_rule)
+    for a, b in zip(run(given), right, strict=True):
+        assert torch.equal(a, b)
+    given["q"].requires_grad_()
+    with pytest.raises(Exception, match="Triton has no gradient with gk or gv"):
+        run(given)
+
+
+@interpreter
 def test_what_triton_cannot_run_is_refused_while_compiling():
     with pytest.raises(Exception, match="K <= 256"):
         compiled(decode)(arguments(K=300))
@@ -457,11 +553,14 @@ def test_the_operators_keep_their_promises():
     S = x["pool"][x["slot_idx"]]
     tests = {"test_utils": ("test_schema", "test_autograd_registration", "test_faketensor")}
     operator = torch.ops.gdn_ref.recurrent_forward.default
-    options = (0.3, False, True, True, False)
-    given = (q, k, v, g, beta, None, None, S, x["cu_seqlens"], *options)
-    torch.library.opcheck(operator, given, **tests)
+    options = {"scale": 0.3, "norm": False, "sigmoid": True, "negative": True, "v_first": False}
+    given = (q, k, v, g, beta, None, None, S, x["cu_seqlens"])
+    gk, gv = (-torch.rand(1, 8, 4, d) for d in (12, 7))
+    for decays in ((), (gk, None), (gk, gv)):
+        torch.library.opcheck(operator, given + decays, options, **tests)
     pointers = (q, k, v, g, beta, None, None, torch.zeros(7, 4, 12, 7))
     pointers += (x["cu_seqlens"], x["slot_idx"])
+    options = (0.3, False, True, True, False)
     torch.library.opcheck(torch.ops.gdn_ref.decode.default, (*pointers, *options), **tests)
 
 
@@ -526,6 +625,18 @@ def test_fused_recurrent_on_the_device(no_chunks, dtype, v_first):
         options = with_flag("all", x)
         x |= {name: x[name].to(dtype) for name in ("g", "beta")}
         compare_recurrent(**options, v_first=v_first)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("v_first", [False, True])
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_decays_of_channels_on_the_device(no_chunks, dtype, v_first):
+    for K, V in ((60, 100), (128, 128), (256, 18)):
+        for names in (["gk"], ["gv"], ["gk", "gv"]):
+            x = arguments(K=K, V=V, dtype=dtype, v_first=v_first, device="cuda")
+            options = with_flag("all", with_channels(x, names, dtype))
+            for _ in range(3):  # from the second on, started directly
+                compare_recurrent(**options, v_first=v_first)
 
 
 @pytest.mark.gpu
