@@ -11,13 +11,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
 
-import torch
 from triton import AsyncCompileMode, JITFunction
 
 from ..common.triton_private import direct, watched
 
 _launches = {}  # what Triton compiles for -> `Launch`
-_compiling = ContextVar("compiling", default=None)  # a list of what is being compiled
+_compiling = ContextVar("compiling", default=False)  # and running nothing
 
 
 def cdiv(a, b):
@@ -53,16 +52,15 @@ class Launch:
             key += [n >= 2**31 for n in numbers]
         key = tuple(key)
         again = self.compiled.get(key)
-        ordinary = _compiling.get() is not None or watched()
+        ordinary = _compiling.get() or watched()
         if again is not None and again.by_itself is not None and not ordinary:
             again.by_itself(grid, addresses, rows, numbers + self.values)
             return
         tiles = [tiled(x, n) for tiled, x, n in zip(self.tilings, tensors, rows, strict=False)]
         arguments = (*tiles, *tensors[len(tiles) :], *numbers)
-        if _compiling.get() is not None:
+        if _compiling.get():
             if isinstance(self.kernel, JITFunction):  # and not one of the interpreter's
-                what = {**self.constants, **self.options}
-                _compiling.get().append(self.kernel.warmup(*arguments, grid=grid, **what))
+                self.kernel.warmup(*arguments, grid=grid, **self.constants, **self.options)
             return
         if again is not None:
             again.compiled[grid](*arguments, *self.values)
@@ -76,29 +74,17 @@ class Launch:
 def side_by_side():
     """Inside, launches have their kernels compiled, all at the same time, and none is run.
 
-    Threads do it: most of the time goes to LLVM, to ptxas, and to the C compiler that makes what
-    starts a kernel (`run`), and none of them needs Python.
+    Threads do it: most of the time goes to LLVM and to ptxas, which need no Python.
     """
-    if _compiling.get() is not None:
+    if _compiling.get():
         yield
         return
-    compiled = []
-    before = _compiling.set(compiled)
-    try:
-        with threads() as pool:
-            with AsyncCompileMode(pool):
-                yield
-            list(pool.map(lambda kernel: kernel.run, compiled))
-    finally:
-        _compiling.reset(before)
-
-
-def threads():
-    """Threads whose current device is that of this one."""
-    if not torch.cuda.is_available():
-        return ThreadPoolExecutor()
-    device = torch.cuda.current_device()
-    return ThreadPoolExecutor(initializer=torch.cuda.set_device, initargs=(device,))
+    with ThreadPoolExecutor() as threads, AsyncCompileMode(threads):
+        before = _compiling.set(True)
+        try:
+            yield
+        finally:
+            _compiling.reset(before)
 
 
 class Again:
