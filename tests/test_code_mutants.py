@@ -284,7 +284,7 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
      "<= DECODING_TOKENS * N", "<= DECODING_TOKENS",
      LAYERS, "test_few_tokens_a_sequence_go_one_by_one_after_a_cache"),
     ("a call is taken for another with other options", "gdn_ref/prepared.py",
-     "prepare, options, torch.is_grad", "prepare, torch.is_grad",
+     "prepare, options, *map(type, options),", "prepare,",
      OPS, "test_optional_arguments"),
     ("a call of another length is not checked", "gdn_ref/prepared.py",
      "shape[0] == B and shape[1] == T, shape[2:]", "True, shape[2:]",
