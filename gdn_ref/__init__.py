@@ -9,7 +9,8 @@
 
 For a model, with PyTorch: `chunk_gated_delta_rule` for whole sequences,
 `fused_recurrent_gated_delta_rule` and `decode` for a few tokens, `causal_conv1d` and
-`causal_conv1d_update`, and `GatedDeltaNet`, the layer; `precompile` spares the first call a wait.
+`causal_conv1d_update`, and `GatedDeltaNet`, the layer; `precompile` spares the first call a wait,
+and `distributed` has them over the ranks of `torch.distributed`.
 To read, with NumPy or any other array:
 `linear_attention`, `scalar_decay`, `delta_rule`, `gated_delta_rule`, its gradients in `backward`,
 what they are made of, `wy`, `chunking` and `affine`, and `family`, where KDA, RWKV-7 and others are
@@ -40,6 +41,7 @@ _MODULES = (
     "chunking",
     "convolution",
     "delta_rule",
+    "distributed",
     "family",
     "gated_delta_rule",
     "layer_weights",
@@ -50,7 +52,7 @@ _MODULES = (
     "wy",
 )
 
-_NEED_TORCH = {*_HOME.values(), "layer_weights"}
+_NEED_TORCH = {*_HOME.values(), "distributed", "layer_weights"}
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 

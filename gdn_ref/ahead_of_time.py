@@ -41,5 +41,5 @@ def precompile(function, /, *args, **kwargs):
         leaves = [x for x in given if x.requires_grad]
         if results and leaves:
             torch.autograd.grad(
-                results, leaves, [torch.empty_like(x) for x in results], allow_unused=True
+                results, leaves, [x.new_empty(()).expand_as(x) for x in results], allow_unused=True
             )

@@ -14,12 +14,13 @@ from .prepared import CHUNKS, DECODE, RULE, prepared
 def forward(
     q: Tensor, k: Tensor, v: Tensor, g: Tensor | None, beta: Tensor, scale: float,
     initial_state: Tensor | None, cu_seqlens: Tensor | None, chunk_size: int,
+    batch_invariant: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Outputs and final state; arguments and results as those of `reference.forward`."""
+    """Outputs and final state; as `reference.forward`, and `batch_invariant` as the kernels'."""
     from .kernels.forward.launches import chunk_forward_like
 
     tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
-    options = {"scale": scale, "chunk_size": chunk_size}
+    options = {"scale": scale, "chunk_size": chunk_size, "batch_invariant": batch_invariant}
     return remembered(chunk_forward_like, tensors, CHUNKS, options)(*tensors)
 
 
@@ -27,16 +28,18 @@ def forward(
 def forward_keep(
     q: Tensor, k: Tensor, v: Tensor, g: Tensor | None, beta: Tensor, scale: float,
     initial_state: Tensor | None, cu_seqlens: Tensor | None, chunk_size: int,
+    batch_invariant: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """`forward` in training: also `c` and `T_inv`, empty where `backward` cannot use them."""
     from .kernels.backward.launches import new_kept, same_chunks
     from .kernels.forward.launches import chunk_forward_like
 
     tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
-    keep = same_chunks(k, v, cu_seqlens, chunk_size)
+    keep = same_chunks(k, v, chunk_size)
     options = {"scale": scale, "chunk_size": chunk_size, "keep": keep}
+    options["batch_invariant"] = batch_invariant
     o, S, *kept = remembered(chunk_forward_like, tensors, CHUNKS, options)(*tensors)
-    c, T_inv = kept or new_kept(k, v, cu_seqlens, chunk_size)
+    c, T_inv = kept or new_kept(k, v, chunk_size)
     T_inv[len(c) :].zero_()  # the room, which no kernel writes: results follow from arguments
     return o, S, c, T_inv
 
@@ -53,7 +56,7 @@ def prepare_with(*tensors_and_options):
 
 
 @forward.register_fake
-def fake_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
+def fake_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, *_):
     """The results' shapes, dtypes and strides."""
     K, V = k.shape[3], v.shape[3]
     validation.check_triton(v.device, v.dtype, K, V, chunk_size)
@@ -65,11 +68,11 @@ def fake_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)
 
 
 @forward_keep.register_fake
-def _(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size):
+def _(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, *_):
     o, S = fake_forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size)
     from .kernels.backward.launches import new_kept
 
-    return o, S, *new_kept(k, v, cu_seqlens, chunk_size)
+    return o, S, *new_kept(k, v, chunk_size)
 
 
 @torch.library.custom_op("gdn_ref::chunk_backward", mutates_args=())
@@ -104,7 +107,7 @@ def _(q, k, v, g, beta, scale, S, cu_seqlens, chunk_size, do, dS, c=None, T_inv=
 
 def keep(ctx, inputs, output):
     """What the backward pass starts from."""
-    *given, ctx.scale, initial_state, cu_seqlens, ctx.chunk_size = inputs
+    *given, ctx.scale, initial_state, cu_seqlens, ctx.chunk_size, _ = inputs
     _, _, *kept = output
     ctx.save_for_backward(*given, initial_state, cu_seqlens, *kept)
     ctx.mark_non_differentiable(*kept)
@@ -118,7 +121,7 @@ def gradients(ctx, do, dS, *_):
     given = (q, k, v, g, beta, ctx.scale, S, cu_seqlens, ctx.chunk_size)
     dq, dk, dv, dg, dbeta, dS = backward(*given, do, dS, *kept)
     dg, dS = None if g is None else dg, None if S is None else dS
-    return dq, dk, dv, dg, dbeta, None, dS, None, None
+    return dq, dk, dv, dg, dbeta, None, dS, None, None, None
 
 
 for operator in (forward, forward_keep):
@@ -131,13 +134,14 @@ def recurrent(
     dt_bias: Tensor | None, initial_state: Tensor | None, cu_seqlens: Tensor | None,
     gk: Tensor | None = None, gv: Tensor | None = None,
     *, scale: float, norm: bool, sigmoid: bool, negative: bool, v_first: bool,
+    batch_invariant: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Outputs and final state, token by token; see `Recurrent` of the kernels."""
     from .kernels.decode.launches import Recurrent
 
     tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens, gk, gv)
     options = {"scale": scale, "v_first": v_first, "norm": norm}
-    options |= {"sigmoid": sigmoid, "negative": negative}
+    options |= {"sigmoid": sigmoid, "negative": negative, "batch_invariant": batch_invariant}
     return remembered(Recurrent, tensors, RULE, options)(*tensors)
 
 

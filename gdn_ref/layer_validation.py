@@ -172,3 +172,10 @@ def check_layer(num_heads, num_v_heads, norm_eps, dtype):
     if dtype is not None and dtype not in validation.FLOATS:
         expected = ", ".join(map(str, validation.FLOATS))
         raise ValueError(f"dtype: expected one of {expected}, got {dtype}")
+
+
+def check_alone(name, **others):
+    """With the argument `name`, these are None."""
+    for other, value in others.items():
+        if value is not None:
+            raise ValueError(f"{other}: expected None with {name}, got {type(value).__name__}")

@@ -190,7 +190,7 @@ class GatedDeltaNet(nn.Module):
         )
         return ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
 
-    def forward(self, x, cache=None, cu_seqlens=None, attention_mask=None):
+    def forward(self, x, cache=None, cu_seqlens=None, attention_mask=None, cp_context=None):
         """The layer's output for the tokens `x`, after those that `cache` has seen.
 
         Parameters
@@ -204,6 +204,9 @@ class GatedDeltaNet(nn.Module):
             0 for padding, which stands left of a sequence's tokens, and 1 for a token. Padding
             changes nothing, and its output is zero. Without a cache padding may stand right too.
             Once a cache holds tokens there must be none: pack with `cu_seqlens` instead.
+        cp_context : gdn_ref.distributed.CPContext, optional
+            `x` is this rank's shard of a packed batch, and the call a collective; then all
+            arguments between must be None.
 
         Returns
         -------
@@ -216,6 +219,10 @@ class GatedDeltaNet(nn.Module):
         """
         if cache is not None and not isinstance(cache, GatedDeltaNetCache):
             raise TypeError(f"cache: expected a GatedDeltaNetCache, got {type(cache).__name__}")
+        if cp_context is not None:
+            layer_validation.check_alone(
+                "cp_context", cache=cache, cu_seqlens=cu_seqlens, attention_mask=attention_mask
+            )
         past = GatedDeltaNetCache() if cache is None else cache
         N = layer_validation.check_inputs(self, x, past, cu_seqlens, attention_mask)
         if attention_mask is not None:
@@ -226,15 +233,21 @@ class GatedDeltaNet(nn.Module):
             beta = torch.where(token, beta, -math.inf)  # writes nothing, whatever the conv's bias
 
         ragged = {"cu_seqlens": cu_seqlens, "output_final_state": cache is not None}
+        convolve, rule = causal_conv1d, chunk_gated_delta_rule
+        if cp_context is not None:
+            from . import distributed
+
+            convolve, rule = distributed.causal_conv1d, distributed.chunk_gated_delta_rule
+            ragged = {"cp_context": cp_context}
         qkv = torch.cat([self.q_proj(x), self.k_proj(x), self.v_proj(x)], dim=-1)
-        qkv, conv_state = causal_conv1d(
+        qkv, conv_state = convolve(
             qkv, self.conv1d.weight.squeeze(1), self.conv1d.bias,
             initial_state=past.conv_state, backend=self.backend, **ragged,
         )  # fmt: skip
         q, k, v = qkv.split(self.channels, dim=-1)
 
-        few = cache is not None and x.shape[0] * x.shape[1] <= DECODING_TOKENS * N
-        rule = fused_recurrent_gated_delta_rule if few else chunk_gated_delta_rule
+        if cache is not None and x.shape[0] * x.shape[1] <= DECODING_TOKENS * N:
+            rule = fused_recurrent_gated_delta_rule
         o, recurrent_state = rule(
             heads(q, self.head_dim), heads(k, self.head_dim), heads(v, self.head_v_dim),
             g=decay, beta=beta, initial_state=past.recurrent_state, backend=self.backend,

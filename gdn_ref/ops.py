@@ -22,7 +22,8 @@ def chunk_gated_delta_rule(
     q, k, v, g, beta, scale=None, initial_state=None, output_final_state=False,
     use_qk_l2norm_in_kernel=False, *, cu_seqlens=None, state_v_first=False,
     use_gate_in_kernel=False, A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False,
-    allow_neg_eigval=False, chunk_size=64, backend="auto", transpose_state_layout=None,
+    allow_neg_eigval=False, chunk_size=64, backend="auto", batch_invariant=False,
+    transpose_state_layout=None,
 ):  # fmt: skip
     """Gated delta rule over whole sequences, chunk by chunk: for training and prefill.
 
@@ -37,8 +38,8 @@ def chunk_gated_delta_rule(
     v : torch.Tensor, [B, T, HV, V]
         Values. HV is a multiple of H; value head h reads key head `h // (HV // H)`.
     g : torch.Tensor, [B, T, HV], or None
-        Natural log of the decay, at most 0 (`-inf` resets the state). None: no decay, which is
-        the delta rule (eq-delta-rule-recurrence).
+        Natural log of the decay, at most 0. `-inf` resets the state, because this rule decays
+        before it reads. None: no decay, which is the delta rule (eq-delta-rule-recurrence).
     beta : torch.Tensor, [B, T, HV]
         Write strength, 0 to 1, or up to 2 for negative eigenvalues.
     scale : float, optional
@@ -70,6 +71,12 @@ def chunk_gated_delta_rule(
     backend : {"auto", "reference", "triton"}
         "auto" is Triton for CUDA tensors and the reference for all others, and for float64 on
         any device. Nothing falls back silently: where Triton cannot run, the call raises.
+    batch_invariant : bool
+        Whether results and gradients of a sequence have the same bits whatever it comes with:
+        alone, padded or packed. Without it that holds as well, except on a Hopper GPU for 16-bit
+        inputs with K up to 128 where sequences are long and heads few, and token by token (the
+        README of the kernels has the sizes). What is faster there is then left undone. The
+        reference takes the sequences of a batch one by one.
     transpose_state_layout : bool, optional
         The older name of `state_v_first`, which flash-linear-attention still takes.
 
@@ -110,7 +117,7 @@ def chunk_gated_delta_rule(
     return gated_delta_rule(
         q, k, v, g, beta, scale, initial_state, output_final_state, use_qk_l2norm_in_kernel,
         cu_seqlens, state_v_first, use_gate_in_kernel, A_log, dt_bias, use_beta_sigmoid_in_kernel,
-        allow_neg_eigval, chunk_size, backend,
+        allow_neg_eigval, chunk_size, backend, batch_invariant,
     )  # fmt: skip
 
 
@@ -118,7 +125,7 @@ def fused_recurrent_gated_delta_rule(
     q, k, v, *, g=..., gk=None, gv=None, beta, scale=None, initial_state=None,
     output_final_state=False, use_qk_l2norm_in_kernel=False, cu_seqlens=None, state_v_first=False,
     use_gate_in_kernel=False, A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False,
-    allow_neg_eigval=False, backend="auto", transpose_state_layout=None,
+    allow_neg_eigval=False, backend="auto", batch_invariant=False, transpose_state_layout=None,
 ):  # fmt: skip
     """Gated delta rule token by token (eq-gdn-recurrence, eq-gdn-step): for decoding.
 
@@ -150,20 +157,20 @@ def fused_recurrent_gated_delta_rule(
     return gated_delta_rule(
         q, k, v, g, beta, scale, initial_state, output_final_state, use_qk_l2norm_in_kernel,
         cu_seqlens, state_v_first, use_gate_in_kernel, A_log, dt_bias, use_beta_sigmoid_in_kernel,
-        allow_neg_eigval, None, backend, gk, gv,
+        allow_neg_eigval, None, backend, batch_invariant, gk, gv,
     )  # fmt: skip
 
 
 def gated_delta_rule(
     q, k, v, g, beta, scale, initial_state, output_final_state, use_qk_l2norm_in_kernel,
     cu_seqlens, state_v_first, use_gate_in_kernel, A_log, dt_bias, use_beta_sigmoid_in_kernel,
-    allow_neg_eigval, chunk_size, backend, gk=None, gv=None,
+    allow_neg_eigval, chunk_size, backend, batch_invariant, gk=None, gv=None,
 ):  # fmt: skip
     """Both public functions; `chunk_size` None asks for the token by token form."""
     tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens)
     options = (
         scale, output_final_state, use_qk_l2norm_in_kernel, state_v_first, use_gate_in_kernel,
-        use_beta_sigmoid_in_kernel, allow_neg_eigval, chunk_size, backend,
+        use_beta_sigmoid_in_kernel, allow_neg_eigval, chunk_size, backend, batch_invariant,
     )  # fmt: skip
     run = prepared(runner, (*tensors, gk, gv), RULE, options)
     if cu_seqlens is not None:
@@ -175,7 +182,7 @@ def gated_delta_rule(
 def runner(
     q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens, gk, gv,
     scale, output_final_state, norm, v_first, use_gate_in_kernel, sigmoid, negative, chunk_size,
-    backend,
+    backend, batch_invariant,
 ):  # fmt: skip
     """Check everything but numbers; then the backend, as a function of the tensors.
 
@@ -190,6 +197,7 @@ def runner(
         use_gate_in_kernel=use_gate_in_kernel,
         use_beta_sigmoid_in_kernel=sigmoid,
         allow_neg_eigval=negative,
+        batch_invariant=batch_invariant,
     )
     validation.check_scale(scale)
     validation.check_backend(backend)
@@ -202,22 +210,25 @@ def runner(
     common = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
     if backend == "reference" or (backend == "auto" and (common == torch.float64 or not v.is_cuda)):
         exact = torch.promote_types(common, torch.float32)
-        return partial(activated, reference.forward, exact, chunk_size, **options)
+        forward = reference.one_by_one if batch_invariant else reference.forward
+        return partial(activated, forward, exact, chunk_size, **options)
     gradient = asks_gradient(q, k, v, g, beta, A_log, dt_bias, initial_state, gk, gv)
     if chunk_size is None and gradient and gk is None and gv is None:
         chunk_size = 64
     if torch.compiler.is_compiling():
         if chunk_size is None:
-            return partial(compiled.recurrent, **options)
+            return partial(compiled.recurrent, **options, batch_invariant=batch_invariant)
         # a program that is exported may run without gradients
         keep = gradient and not torch.compiler.is_exporting()
         forward = compiled.forward_keep if keep else compiled.forward
+        forward = partial(forward, batch_invariant=batch_invariant)
         return partial(activated, forward, common, chunk_size, **options)
     validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size or 64)
     from .kernels import rule
 
     tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens, gk, gv)
     tensors = tensors[:9] if gk is None and gv is None else tensors
+    options["batch_invariant"] = batch_invariant
     return rule.rule_for(tensors, common, gradient, chunk_size, options)
 
 

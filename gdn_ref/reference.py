@@ -85,6 +85,24 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, gk=N
     return in_dtype(o, v.dtype).contiguous(), S_last.clone() if k.shape[1] == 0 else S_last
 
 
+def one_by_one(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, gk=None, gv=None):
+    """`forward`, a sequence at a time: no bit depends on what others there are."""
+    if cu_seqlens is not None or len(q) < 2:
+        given = (q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, gk, gv)
+        return forward(*given)
+
+    def row(x, b):
+        return None if x is None else x[b : b + 1]
+
+    results = []
+    for b in range(len(q)):
+        tokens = [row(x, b) for x in (q, k, v, g, beta)]
+        decays = row(gk, b), row(gv, b)
+        results.append(forward(*tokens, scale, row(initial_state, b), None, chunk_size, *decays))
+    o, S = zip(*results, strict=True)
+    return torch.cat(o), torch.cat(S)
+
+
 class ChannelDecays:
     """`rule`, token by token, whose state decays along some of its axes first.
 

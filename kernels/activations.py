@@ -18,7 +18,8 @@ import triton.language as tl
 from .common.numbers import NORM_EPSILON, softplus
 from .host.gpu import on_device
 from .host.launch import cdiv, launcher, types
-from .host.layout import in_dtype, stride_of_tokens, width_of_token
+from .host.layout import stride_of_tokens, width_of_token
+from .host.memory import contiguous, in_dtype, new
 
 TILE = 4096  # numbers in a program's rows of queries: 32 registers a thread
 
@@ -77,28 +78,32 @@ class Activations:
 
     def backward(self, tensors, g, dq, dk, dg, dbeta):
         """Gradients of the six tensors, from those of what `forward` made; `g` is its own."""
-        if not any(self.acts_on):
-            return dq, dk, dg, dbeta, None, None
-        dtypes = (tensors[0].dtype, tensors[1].dtype, *self.dtypes[2:])
-        given, made = (dq, dk, dg, dbeta), self.new(dq, dtypes)
+        given = self.back(tensors, dq, dk, dg, dbeta)
         dA_log = None if tensors[4] is None else (dg * g).sum((0, 1))
-        with on_device(dq):
-            self.launch(self.start_back, self.in_rows(tensors), given, made)
-        given = [x if y is None else y for x, y in zip(given, made, strict=True)]
         ddt_bias = None if tensors[5] is None else given[2].sum((0, 1))
         return *given, dA_log, ddt_bias
+
+    def back(self, tensors, *given):
+        """Gradients of the first four, by one launch; of what `forward` left alone, as given."""
+        if not any(self.acts_on):
+            return given
+        dtypes = (tensors[0].dtype, tensors[1].dtype, *self.dtypes[2:])
+        made = self.new(given[0], dtypes)
+        with on_device(given[0]):
+            self.launch(self.start_back, self.in_rows(tensors), given, made)
+        return [x if y is None else y for x, y in zip(given, made, strict=True)]
 
     def in_rows(self, tensors):
         """The tensors with tokens evenly apart, each token's part in one piece."""
         if not self.apart:
             return tensors
-        return [x.contiguous() if i in self.apart else x for i, x in enumerate(tensors)]
+        return [contiguous(x) if i in self.apart else x for i, x in enumerate(tensors)]
 
     def new(self, like, dtypes):
         """Room for what the kernels make, None for what they leave alone."""
         B, T = like.shape[:2]
         return [
-            like.new_empty((B, T, *width), dtype=dtype) if acts else None
+            new(like, (B, T, *width), dtype) if acts else None
             for width, dtype, acts in zip(self.widths, dtypes, self.acts_on, strict=True)
         ]
 

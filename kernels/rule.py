@@ -12,11 +12,12 @@ from functools import partial
 import torch
 
 from .activations import Activations
-from .backward.launches import Backward, same_chunks
+from .backward.launches import Backward, new_kept, same_chunks
 from .decode.launches import Recurrent
 from .forward.launches import Forward
 from .host.launch import side_by_side
-from .host.layout import in_dtype
+from .host.memory import in_dtype, like
+from .host.routes import wants_whole_chunks
 
 
 def rule_for(tensors, dtype, gradient, chunk_size, options):
@@ -29,7 +30,8 @@ def rule_for(tensors, dtype, gradient, chunk_size, options):
     dtype : in which the chunk form takes `q`, `k` and `v`
     gradient : whether a backward pass may follow
     chunk_size : 16, 32 or 64, or None to go token by token
-    options : scale, v_first, norm, sigmoid, negative, as for `decode.launches.Recurrent`
+    options : scale, v_first, norm, sigmoid, negative, batch_invariant, as for
+        `decode.launches.Recurrent`
     """
     if chunk_size is None:
         recurrent = Recurrent(*tensors, **options)
@@ -42,7 +44,8 @@ class Rule:
     """The chunk form, both ways, for calls that look alike."""
 
     def __init__(
-        self, tensors, dtype, chunk_size, keep, *, scale, v_first, norm, sigmoid, negative,
+        self, tensors, dtype, chunk_size, gradient, *, scale, v_first, norm, sigmoid, negative,
+        batch_invariant=False,
     ):  # fmt: skip
         q, k, v, g, beta, A_log, dt_bias, S, _ = tensors
         six = (q, k, g, beta, A_log, dt_bias)
@@ -50,9 +53,11 @@ class Rule:
         dtypes = (q.dtype, k.dtype, v.dtype, torch.float32 if S is None else S.dtype)
         self.ready = dtypes == (dtype, dtype, dtype, torch.float32)
         self.ready = self.ready and not any(self.activations.acts_on)
-        self.dtype, self.chunk_size, self.keep = dtype, chunk_size, keep
-        self.scale, self.v_first = scale, v_first
-        self.chunks, self.gradients = {}, Backward(scale, chunk_size)
+        self.dtype, self.chunk_size, self.v_first = dtype, chunk_size, v_first
+        self.gradient = gradient
+        self.options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size}
+        self.options["batch_invariant"] = batch_invariant
+        self.chunks, self.gradients = None, Backward(scale, chunk_size)
 
     def activate(
         self, activations, q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens,
@@ -63,33 +68,45 @@ class Rule:
         S = None if initial_state is None else in_dtype(initial_state, torch.float32)
         return q, k, v, g, beta, S, cu_seqlens
 
-    def forward(self, *tensors):
+    def forward(self, q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens):
         """Outputs in v's dtype, and final states; what `backward` can use again, if kept."""
-        if self.ready:
-            activated = (*tensors[:5], *tensors[7:])
-        else:
-            activated = self.activate(self.activations, *tensors)
-        _, k, v, *_, cu_seqlens = activated
-        keep = self.keep and same_chunks(k, v, cu_seqlens, self.chunk_size)
-        if keep not in self.chunks:
-            options = {"scale": self.scale, "v_first": self.v_first}
-            options |= {"chunk_size": self.chunk_size, "keep": keep}
-            self.chunks[keep] = Forward(*activated, **options)
-            if tensors[2].is_cuda:
-                self.compile(*tensors)
-        o, S, *kept = self.chunks[keep](*activated)
-        return in_dtype(o, tensors[2].dtype), S, *kept
+        tensors = (q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens)
+        if self.chunks is None and v.is_cuda:
+            with side_by_side():
+                self.rehearse(tensors)
+        given = (q, k, v, g, beta, S, cu_seqlens)
+        if not self.ready:
+            given = self.activate(self.activations, *tensors)
+        if self.chunks is None:
+            self.chunks = self.plan(given)
+        o, S, *kept = self.chunks(*given)
+        if kept and wants_whole_chunks(k, v, cu_seqlens, self.chunk_size):
+            kept = ()  # the backward pass lays its tokens out anew
+        return in_dtype(o, v.dtype), S, *kept
 
-    def compile(self, *tensors):
-        """All that a call needs, and its backward pass, at the same time; nothing is run.
+    def plan(self, given):
+        """The launches of the forward pass; with `c` and `T_inv`, if the other can use them."""
+        _, k, v, *_ = given
+        keep = self.gradient and same_chunks(k, v, self.chunk_size)
+        return Forward(*given, keep=keep, **self.options)
 
-        Whether the last states will have a gradient is not known yet: it is taken that they have
-        none.
+    def rehearse(self, tensors):
+        """Go where a call and its backward pass will, and run nothing: kernels are compiled.
+
+        First where it takes longest. Whether the last states will have a gradient is not known
+        yet: it is taken that they have none.
         """
-        with side_by_side():
-            o, _, *kept = self.forward(*tensors)
-            if self.keep:
-                self.backward(o, None, *tensors, kept=kept)
+        q, k, _, g, beta, A_log, dt_bias, *_ = tensors
+        given = self.activate(self.activations, *tensors)
+        chunks = self.plan(given)
+        if self.gradient:
+            *tokens, S, cu_seqlens = given
+            S = S if S is None or self.v_first else S.mT
+            _, unit_k, v, *_ = tokens
+            kept = new_kept(unit_k, v, self.chunk_size) if chunks.keep else ()
+            dq, dk, _, dg, dbeta, _ = self.gradients(*tokens, S, cu_seqlens, like(v), None, *kept)
+            self.activations.back((q, k, g, beta, A_log, dt_bias), dq, dk, dg, dbeta)
+        chunks(*given)
 
     def backward(self, do, dS, *tensors, kept=()):
         """Gradients of the tensors, None for those that have none."""
@@ -114,7 +131,7 @@ class Differentiable(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, rule, *tensors):
-        ctx.rule = rule
+        ctx.rule, ctx.count = rule, len(tensors)
         o, S, *kept = rule.forward(*tensors)
         ctx.save_for_backward(*tensors, *kept)
         ctx.set_materialize_grads(False)
@@ -123,7 +140,7 @@ class Differentiable(torch.autograd.Function):
     @staticmethod
     def backward(ctx, do, dS):
         rule, saved = ctx.rule, ctx.saved_tensors  # which a checkpoint hands out only once
-        tensors, kept = saved[:9], saved[9:]
+        tensors, kept = saved[: ctx.count], saved[ctx.count :]
         do = torch.zeros_like(tensors[2]) if do is None else do
         if torch.is_grad_enabled():  # create_graph=True
             return None, *Once.apply(rule.backward, do, dS, *tensors)

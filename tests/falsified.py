@@ -27,8 +27,96 @@ REVIEW = [  # printed forms that were once falsified in a copy of the book, whic
     ("eq-grad-key", r"\mathbf{N}^\top\mathbf{K}+\mathbf{X}^\top\mathbf{Q}", r"\mathbf{N}\mathbf{K}+\mathbf{X}\mathbf{Q}"),
 ]  # fmt: skip
 
+CASES = [  # false forms that passed while the data of all draws had one size, or one kind of case
+    ("eq-gdn-chunk-state", r"\gamma_C", r"\gamma_6"),
+    ("eq-gdn-delta-split", r"d_v}", r"3}"),
+    ("eq-wy-matrix", r"\mathbf{P}^C", r"\mathbf{P}^6"),
+    ("eq-linear-attention-parallel", r"\mathbf{S}_T", r"\mathbf{S}_6"),
+    ("eq-welch-bound", r"\frac{n}{d_k} - 1", r"\frac{7}{d_k} - 1"),
+    ("eq-effective-width", r"&= \frac{1}{d_k} +", r"&= \frac{1}{4} +"),
+    ("eq-transition-determinant", r"\alpha^d", r"\alpha^4"),
+    ("eq-transition-eigenvalues", r"^{d-1}", r"^3"),
+    ("eq-stream-settles", r"d_k", r"3"),
+    ("eq-gdn-horizon", r"{d_k}", r"{4}"),
+    ("eq-qk-norm", r"\frac{1}{\sqrt{d_k}}", r"\frac{1}{\sqrt{5}}"),
+    ("eq-prefill-decode", r"\mathbf{S}_{p:T}(", r"\mathbf{S}_{p:5}("),
+    ("eq-grad-state", r"\gamma_C", r"\gamma_6"),
+    ("eq-family-state", r"\mathbf{D}_{C,0}", r"\mathbf{D}_{5,0}"),
+    ("eq-transition-determinant", r"\alpha^d", r"\alpha^{2d-4}"),
+    ("eq-exact-recall", r"\mathbf{K}\mathbf{K}^\top = \mathbf{I}", r"\det(\mathbf{K}\mathbf{K}^\top) = 1"),
+    ("eq-exact-recall", r"\mathbf{K}\mathbf{K}^\top = \mathbf{I}", r"\mathrm{tr}(\mathbf{K}\mathbf{K}^\top) = 3"),
+    ("eq-exact-recall", r"\mathbf{K}\mathbf{K}^\top = \mathbf{I}", r"\|\mathbf{K}\|^2 = 3"),
+    ("eq-least-squares-memory", r"\mathrm{rank}\,\mathbf{K} = n", r"n \le d_k"),
+    ("eq-least-squares-memory", r"\mathrm{rank}\,\mathbf{K} = d_k", r"n \ge d_k"),
+    ("eq-least-squares-memory", r"\mathrm{rank}\,\mathbf{K} = n", r"\mathrm{rank}\,\mathbf{K} = 3"),
+    ("eq-least-squares-memory", r"\mathrm{rank}\,\mathbf{K} = d_k", r"n = 7"),
+    ("eq-wy-rank", r"\boldsymbol{k}_1, \dots, \boldsymbol{k}_r", r"\boldsymbol{k}_1, \boldsymbol{k}_r"),
+    ("eq-wy-rank", r"\boldsymbol{k}_1, \dots, \boldsymbol{k}_r", r"\boldsymbol{k}_1, \dots, \boldsymbol{k}_{4}"),
+    ("eq-gdn-reset", r"\alpha_t = 0", r"t = 3"),
+    ("eq-gdn-reset", r"\mathbf{S}_t", r"\mathbf{S}_3"),
+    ("eq-transition-cases", r"\beta = 0:", r"\beta < 1:"),
+    ("eq-transition-cases", r"\beta = 0:", r"\beta \le 0:"),
+    ("eq-decay-mask-factor", r"\gamma_i \ne 0", r"i < 3"),
+    ("eq-condition-bound", r"b^2", r"2\,b"),
+    ("eq-condition-bound", r"\tfrac12(C-1)\,b^2", r"(C-1)\,b"),
+    ("eq-condition-bound", r"b^2", r"4"),
+    ("eq-padding-token", r"g_t=\beta_t=0", r"g_t=\beta_t"),
+    ("eq-gdn-inverse", r"\bigr|&\le\beta_r\,\Gamma_{ri}", r"\bigr|&\le\max(1,\beta_r)\,\Gamma_{ri}"),
+    ("eq-gdn-inverse", r"\bigr|&\le\beta_r\,\Gamma_{ri}", r"\bigr|&\le\beta_r\beta_2\,\Gamma_{ri}/2"),
+    ("eq-parity", r"(-1)^{\,b_1 + \dots + b_T}", r"(-1)^{\,b_1 + \dots + b_T + (b_2\,T)}"),
+    ("eq-delta-orthonormal", r"\mathbf{S}_T\boldsymbol{k}_j", r"\mathbf{S}_2\boldsymbol{k}_j"),
+    ("eq-delta-stream", r"\tfrac{\beta}{d_k}", r"\tfrac{\beta}{3}"),
+    ("eq-inverse-doubling", r"\mathbf{X}^{(C)}", r"\mathbf{X}^{(8)}"),
+    ("eq-grad-crossing", r"\gamma_C", r"\gamma_6"),
+    ("eq-scalar-decay-chunk", r"\gamma_C", r"\gamma_6"),
+    ("eq-affine-chunk", r"\gamma_C", r"\gamma_6"),
+    ("eq-read-ahead", r"\gamma_C", r"\gamma_6"),
+    ("eq-transposed-state", r"\gamma_C", r"\gamma_6"),
+    ("eq-family-minibatch", r"\sum_{i=1}^{C}", r"\sum_{i=1}^{5}"),
+    ("eq-gate-gradient", r"\partial g_t / \partial a_t", r"1 / \partial a_t"),
+    ("eq-linear-attention", r"i \le t", r"t - 5 \le i \le t"),
+    ("eq-linear-attention-state", r"i \le t", r"t - 5 \le i \le t"),
+    ("eq-scalar-decay-unrolled", r"i \le r", r"r - 5 \le i \le r"),
+    ("eq-delta-products", r"\prod_{j=i+1}^{r}", r"\prod_{j=i+1}^{\min(r, i + 3)}"),
+    ("eq-wy-sum", r"\sum_{i<r}", r"\sum_{r - 5 \le i<r}"),
+    ("eq-gdn-clear", r"\le m", r"\le \min(m, 4)"),
+    ("eq-gdn-clear", r"\le m", r"\le 3"),
+    ("eq-wy-rank", r"\le r", r"\le \min(r, 4)"),
+    ("eq-chunk-states", r"m < n", r"n - 3 \le m < n"),
+    ("eq-welch-bound", r"\frac{n}{d_k}\mathbf{I}", r"\frac{n}{4}\mathbf{I}"),
+    ("eq-recall-rank", r"\le\; d_k", r"\le\; \min(d_k, 4)"),
+]  # fmt: skip
+
+SIZES = [  # true of the sizes that the worlds once drew
+    ("eq-grad-flops", r"16\,C\,d_kd_v", r"8\,(d_k+d_v)\,d_kd_v"),  # 2 C = d_k + d_v
+    ("eq-grad-flops", r"&=6\,C\,d_kd_v", r"&=3\,(d_k+d_v)\,d_kd_v"),
+    ("eq-segment-bytes", r"(2\sigma-1)", r"(d_k+C-1)"),  # 2 sigma = d_k + C
+    ("eq-backward-bytes", r"H_vC+", r"\frac{H_kT}{2}+"),
+    ("eq-backward-bytes", r"H_kd_k+H_vC", r"H_kd_k+H_kT"),  # H_v C = H_k T
+    ("eq-backward-flops", r"(10+2s)", r"(12+2H_k)"),  # s = H_k + 1
+    ("eq-layer-cache-bytes", r"b\,(W-1)", r"(4\,d_k-b)"),  # b W = 4 d_k
+    ("eq-hybrid-decode-bytes", r"&=b\,(", r"&=2\,("),  # b = 2
+    ("eq-hybrid-state-bytes", r"b\,\kappa", r"2\,\kappa"),
+    ("eq-delta-depth", r"3T+1", r"12C+1"),  # T = 4 C
+    ("eq-delta-depth", r"T+2T/C", r"T+8"),
+    ("eq-delta-bytes", r"\frac{T}{C}", "4"),
+    ("eq-delta-saving", r"\frac12", r"\frac13"),  # within 3 per cent
+    ("eq-gdn-horizon", r"{d_k}", "4"),  # d_k = 4
+    ("eq-stream-settles", r"\,d_k}", r"\,3}"),
+    ("eq-welch-bound", r"n \Bigl(", r"7 \Bigl("),  # n = 7
+    ("eq-effective-width", r"&= \frac{1}{d_k}", r"&= \frac{1}{4}"),
+    ("eq-neumann", r"{C-1}", r"{15}"),  # C at most 16
+    ("eq-neumann", r"{\ell-1}", r"{3}"),
+    ("eq-neumann", r"{C-1}", r"{4\ell-1}"),
+    ("eq-decode-intensity", r"2\,b_Sd_kd_v", r"2\,b_Sd_k^2"),  # wide heads, below a near roof
+    ("eq-decode-intensity", r"n\,(2b(", r"n\,(2n("),
+    ("eq-decode-intensity", "+8)", "+8r)"),
+]  # fmt: skip
+
 FALSIFIED = [
     *REVIEW,
+    *CASES,
+    *SIZES,
     # 1
     ("eq-softmax-attention", r"\sum_{j \le t}", r"\sum_{j < t}"),
     ("eq-softmax-attention", r"\exp(\boldsymbol{k}_i^\top \boldsymbol{q}_t)", r"\exp(\boldsymbol{k}_t^\top \boldsymbol{q}_i)"),
@@ -374,4 +462,18 @@ FALSIFIED = [
      r"\boldsymbol{a}_t\boldsymbol{b}_t^\top"),
     ("eq-family-minibatch", r"\mathbf{U}-\mathbf{R}_0", r"\mathbf{U}+\mathbf{R}_0"),
     ("eq-family-share", r"{C+1}", r"C"),
+    ("eq-shard-map", r"\prod_{t=i+1}", r"\prod_{t=i}"),
+    ("eq-shard-state", r"\mathbf{S}_{(p)}\mathbf{F}_{(p)}", r"\mathbf{S}_{(p)}\mathbf{F}_{(p)}^\top"),
+    ("eq-shard-state", r"\hat{\mathbf{Q}}_{(p)}\mathbf{S}_{(p)}^\top", r"\hat{\mathbf{Q}}_{(p)}\mathbf{S}_{(p+1)}^\top"),
+    ("eq-shard-rows", r"\mathbf{G}_{(p)}\\\mathbf{F}_{(p)}", r"\mathbf{F}_{(p)}\\\mathbf{G}_{(p)}"),
+    ("eq-shard-unrolled", r"\mathbf{F}_{(j+1)}\cdots", r"\mathbf{F}_{(j)}\cdots"),
+    ("eq-shard-backward", r"\mathbf{F}_{(p)}^\top", r"\mathbf{F}_{(p)}"),
+    ("eq-shard-backward-unrolled", r"\sum_{j\ge p}", r"\sum_{j>p}"),
+    ("eq-shard-flops", r"2\,d_kd_v", r"2\,d_k^2"),
+    ("eq-exchange-times", r"(\lceil\log_2 R\rceil-1\bigr)", r"(\lceil\log_2 R\rceil\bigr)"),
+    ("eq-exchange-times", r"(R-1)\frac{B_S+B_F}{w}", r"R\frac{B_S+B_F}{w}"),
+    ("eq-exchange-bytes", r"\frac{(R-1)\,T}{R^2}", r"\frac{(R-1)\,T}{R}"),
+    ("eq-exchange-bytes", r"(d_v+d_k)", r"(d_v+d_v)"),
+    ("eq-relay-speedup", r"n+R-1", r"n+R"),
+    ("eq-shard-speedup", r"\frac{R+x}{1+x}", r"\frac{R}{1+x}"),
 ]  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 BOOK = Path(__file__).parents[1] / "book"
 
 
-@pytest.mark.parametrize("page", ["intro", "api"])
+@pytest.mark.parametrize("page", ["intro", "api", "api_reference"])
 def test_the_code_on_the_page_runs_and_prints_what_it_says(page):
     blocks = re.findall(r"^```python\n(.*?)^```", (BOOK / f"{page}.md").read_text(), re.M | re.S)
     names = {}

@@ -228,6 +228,39 @@ def test_a_reset_of_all_channels_starts_a_new_sequence():
     assert_close(S_end, fresh[1])
 
 
+RESETS = (mamba2, gla, gated_deltanet, kda, gated_deltanet_2, delta_product)
+READ_FIRST = (rwkv7, comba)
+
+
+def after_a_decay_of_zero(member):
+    """One token with `g = -inf`, on a state and on none: both states, in every form."""
+    x = draw(T=1, seed=13)
+    x["g"][...], x["per_head"][...] = -np.inf, -np.inf
+    given = arguments(member, x)
+    published = [member.published(*given, S=S)[1] for S in (x["S"], None)]
+    yield x["S"], given, *published
+    for (_, full), (_, empty) in zip(
+        forms(member, given, x["S"], (1, 64)), forms(member, given, None, (1, 64)), strict=True
+    ):
+        yield x["S"], given, full, empty
+
+
+@pytest.mark.parametrize("member", RESETS, ids=short_name)
+def test_a_decay_of_zero_is_a_reset_where_the_decay_comes_before_the_read(member):
+    for _, _, full, empty in after_a_decay_of_zero(member):
+        np.testing.assert_array_equal(full, empty)
+
+
+@pytest.mark.parametrize("member", READ_FIRST, ids=short_name)
+def test_a_decay_of_zero_is_no_reset_where_the_read_comes_first(member):
+    """What was read of the old state is still erased: `-S a b^T` of it stays."""
+    for S, given, full, empty in after_a_decay_of_zero(member):
+        _, _, _, a, b, _ = member.general(*given)
+        left = -(S @ np.swapaxes(a, -1, -2)) @ b
+        assert_close(full - empty, left)
+        assert np.linalg.norm(left) > 0.01 * np.linalg.norm(S)
+
+
 @pytest.mark.parametrize("strength", [-20.0, -1e4, -np.inf])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_nothing_overflows_and_nothing_is_divided(strength, dtype):
@@ -481,6 +514,57 @@ def test_ttt_in_one_batch_from_nothing_is_linear_attention():
     q, k, v = (x[n] for n in ("q", "k", "v"))
     half = np.full(q.shape[:-1], 0.5)
     same(ttt.published(q, k, v, half, None, T), linear_attention.recurrent(q, k, v))
+
+
+# Growth
+
+
+def erase_only(member, gates, T=64, log_decay=0.0):
+    """The length of a state of length sqrt 2 after tokens that write nothing; two keys by turns."""
+    k, e = (np.tile(x, (T // 2, 1)) for x in (np.array([[5, 12], [12, 5]]) / 13, gates))
+    g, nothing = np.full(k.shape, log_decay), np.zeros((T, 1))
+    given = {rwkv7: (k, g, 0 * k, nothing, k, e), gated_deltanet_2: (k, k, nothing, g, e, nothing)}
+    _, last = member.published(*given[member], S=np.array([[1.0, -1.0]]))
+    return np.linalg.norm(last)
+
+
+PER_CHANNEL, ONE_STRENGTH = np.eye(2), np.full((2, 2), 0.5)
+
+
+@pytest.mark.parametrize("member, grown", [(rwkv7, 1722), (gated_deltanet_2, 1734)])
+def test_gates_per_channel_that_change_make_a_state_grow(member, grown):
+    """Under RWKV-7, too; a strength per head, a gate that stays, and decay do not let it."""
+    assert round(erase_only(member, PER_CHANNEL)) == grown
+    assert erase_only(member, 0.05 + 0.9 * PER_CHANNEL) > 300
+    assert erase_only(member, ONE_STRENGTH) < 0.01
+    stays = np.array([[0.9, 0.1], [0.9, 0.1]])
+    assert erase_only(member, stays) < 2**0.5 * (0.9 / 0.1) ** 0.5
+    assert 2**0.5 < erase_only(member, PER_CHANNEL, log_decay=-0.1) < 10
+    assert erase_only(member, PER_CHANNEL, log_decay=-0.2) < 0.1
+
+
+@pytest.mark.parametrize("member", [rwkv7, gated_deltanet_2], ids=short_name)
+def test_one_transition_is_symmetric_in_the_gates_own_scale_and_no_longer_than_1(member):
+    """Hence real eigenvalues between -1 and 1, and no growth without bound if the gate stays."""
+    x = draw(seed=14)
+    S = np.eye(D_K)
+    for t in range(T):
+        one = {name: x[name][0, t : t + 1] for name in ("q", "k", "v", "g", "erase", "write")}
+        k = x["kappa"][0, t : t + 1] if member is rwkv7 else one["k"]
+        nothing = np.zeros((1, D_K))
+        if member is rwkv7:
+            given = (one["q"], one["g"], 0 * k, nothing, k, one["erase"])
+        else:
+            given = (one["q"], k, nothing, one["g"], one["erase"], nothing)
+        _, transition = member.published(*given, S=S)
+        root = np.sqrt(one["erase"][0])
+        scale = root if member is rwkv7 else 1 / root
+        scaled = scale[:, None] * transition / scale
+        if member is rwkv7:  # decay and erasing side by side: symmetric
+            assert_close(scaled, scaled.T)
+        assert np.linalg.norm(scaled, 2) <= 1 + 1e-12
+        values = np.linalg.eigvals(transition)
+        assert abs(values.imag).max() < 1e-9 and abs(values).max() <= 1 + 1e-12
 
 
 # Bad input

@@ -22,6 +22,7 @@ from gdn_ref.figures import (  # noqa: E402
     ch15_lines,
     ch15_measure,
     ch15_source,
+    ch15_steps,
     ch15_widget,
     equation_lines,  # noqa: E402
 )
@@ -41,6 +42,14 @@ STATIC = {
     "thread_layout": 4,
     "waterfall": 3,
     "more_warps_and_fewer_registers": 1,
+    "phases": 1,
+}
+STEPS = {
+    "where_the_lines_are": 3,
+    "ladder": 1,
+    "bits_of_a_factor": 1,
+    "who_waits": 1,
+    "shared_and_segmented": 1,
 }
 
 
@@ -59,6 +68,80 @@ def test_each_figure_is_drawn(name):
     assert isinstance(fig, Figure)
     assert len(fig.axes) == STATIC[name]
     assert all(axes.has_data() or axes.patches for axes in fig.axes)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_each_step_has_its_figure(name):
+    fig = getattr(ch15_steps, name)()
+    assert isinstance(fig, Figure)
+    assert len(fig.axes) == STEPS[name]
+    assert all(axes.has_data() or axes.patches for axes in fig.axes)
+
+
+class TestLadder:
+    def test_a_bar_is_what_the_step_leaves(self):
+        steps, _ = ch15_steps.rungs()
+        left = [bar.get_width() for bar in ch15_steps.ladder().axes[0].patches][1::2]
+        gains = list(ch15_steps.gains().values())
+        np.testing.assert_allclose(left, [1 / gain for gain in gains])
+        np.testing.assert_allclose(np.prod(gains), steps[0][1] / steps[-1][1])
+        assert np.prod(gains) > 500  # "more than five hundred times"
+
+    def test_the_sections_follow_the_steps(self):
+        names = list(ch15_steps.gains())
+        found = re.findall(r"^## Step (\d): (.*)$", prose(), re.M)
+        assert found == [(str(n), name) for n, name in enumerate(names, 1)]
+        listed = re.findall(r"^(\d)\. \*\*(.*)\.\*\*", prose(), re.M)
+        assert [(n, name[0].lower() + name[1:]) for n, name in listed] == found
+
+    def test_each_step_has_a_picture(self):
+        cells = json.loads(CHAPTER.read_text())["cells"]
+        text = "".join(
+            "FIGURE\n" if "mystnb" in c["metadata"] else "".join(c["source"]) + "\n" for c in cells
+        )
+        for section in re.split(r"^## ", text, flags=re.M):
+            assert not section.startswith("Step") or "FIGURE" in section, section[:40]
+
+    def test_the_errors_that_the_text_names(self):
+        errors = ch15_steps.errors()
+        assert f"{errors['one kernel']:.0e}" == "2e-07"
+        assert f"{errors['products on tensor cores']:.0e}" == "1e-03"
+
+    def test_each_coloured_line_of_the_first_kernel_is_one(self):
+        assert len(ch15_steps.lit("first.py")) == len(ch15_steps.FIRST) == 11
+        for words, _ in ch15_steps.FIRST:
+            assert sum(words in line for line in ch15_source.lines_of("first.py")) == 1, words
+
+    def test_the_first_kernel_uses_few_registers_and_spills(self):
+        used = ch14_model.record("compiled")["kernels"]["sm_90 first K=128 V=128 bfloat16"]
+        assert used["registers"] == 32 and "uses 32 of the 255 registers" in prose()
+        assert round(used["spilled_bytes"] / 1024) == 8 and "keeps 8 KB in memory" in prose()
+
+    def test_formats_have_the_bits_of_their_types(self):
+        for name in ("float32", "float16", "bfloat16"):
+            eps = torch.finfo(getattr(torch, name)).eps
+            assert eps == 2.0 ** -ch15_steps.FORMATS[name][1]
+            assert sum(ch15_steps.FORMATS[name]) + 1 == torch.finfo(getattr(torch, name)).bits
+
+    def test_the_words_for_those_who_do_not_see_the_pictures(self):
+        cells = {cell["id"]: cell for cell in json.loads(CHAPTER.read_text())["cells"]}
+        alt = lambda name: cells[name]["metadata"]["mystnb"]["image"]["alt"]
+        (_, first, _), *_, (_, last, _) = ch15_steps.rungs()[0]
+        assert f"{first:,.0f} microseconds" in alt("opening") and f"{last:.0f}." in alt("opening")
+        assert f"{len(ch15_steps.FIRST)} " in alt("opening").replace("eleven", "11")
+        segments = 512 / 4 * (1 + ch14_model.MAPS) + 8
+        ends = [bar.get_x() + bar.get_width()
+                for bar in ch15_steps.shared_and_segmented().axes[0].patches]  # fmt: skip
+        for end in (512, 512 * ch14_model.walk(3), segments):
+            assert min(abs(x - end) for x in ends) < 1e-9
+            assert f"{end:.0f}" in alt("step-5-figure")
+
+    def test_programs_that_share_end_together(self):
+        for n in (2, 3, 4):
+            walks = ch15_steps.walks(512, n)
+            np.testing.assert_allclose(sum(own for _, own in walks), 512)
+            ends = [ch14_model.SILENT * silent + own for silent, own in walks]
+            np.testing.assert_allclose(ends, 512 * ch14_model.walk(n))
 
 
 class TestEquationLines:

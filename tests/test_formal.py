@@ -15,6 +15,7 @@ RECORD = json.loads(formal.RECORD.read_text("utf-8"))
 THEOREMS = formal.theorems()
 GENERAL = ["general_rule", "general_chunk", "two_gates"]
 NEEDED = ["matrices", *GENERAL, "rule", "products", "chunk", "decay", "affine"]
+NEEDED += ["cut", "reverse", "partition"]
 
 
 def test_the_record_is_that_of_the_files():
@@ -98,7 +99,7 @@ def test_without_rocq_the_command_says_what_is_missing(monkeypatch, tmp_path):
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory):
-    """A folder with the compiled files up to affine.v."""
+    """A folder with the compiled files that the false statements need."""
     if not shutil.which("coqc"):
         pytest.skip("needs Rocq with MathComp: `apt install coq libcoq-mathcomp-algebra`")
     folder = tmp_path_factory.mktemp("formal")
@@ -117,6 +118,16 @@ FALSE = {
         "affine",
         "Dgamma *m W = invmx (1%:M + At) *m (B *m Dgamma *m K).",
         "Dgamma *m W = Dgamma *m (invmx (1%:M + At) *m (B *m K)).",
+    ),
+    "the pair not transposed on its way back": (
+        "partition",
+        "dS m = dS (m + l) *m (Fs m a b k l)^T + asked m l.",
+        "dS m = dS (m + l) *m Fs m a b k l + asked m l.",
+    ),
+    "a shard multiplies its own writes": (
+        "partition",
+        "\\sum_(j < p) Gp j *m \\big[mulmx/1%:M]_(j.+1 <= i < p) Fp i.",
+        "\\sum_(j < p) Gp j *m \\big[mulmx/1%:M]_(j <= i < p) Fp i.",
     ),
 }
 

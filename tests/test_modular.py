@@ -24,6 +24,12 @@ def test_elementwise(op, rng):
     np.testing.assert_array_equal(big(op(a, b)), op(big(a), big(b)) % P)
 
 
+def test_the_largest_product_is_exact():
+    largest = Mod(np.array([P - 1, 2**61 - 2**31, 2**31 - 1, 1, 0], dtype=np.uint64))
+    products = largest[:, None] * largest[None]
+    np.testing.assert_array_equal(big(products), np.outer(big(largest), big(largest)) % P)
+
+
 @pytest.mark.parametrize("rows", [1, 5, 16, 48])
 def test_matrix_product(rows, rng):
     a, b = random(rng, rows, 70), random(rng, 70, 3)

@@ -105,14 +105,15 @@ def test_signatures_are_the_published_ones():
         "(q, k, v, g, beta, scale=None, initial_state=None, output_final_state=False, "
         "use_qk_l2norm_in_kernel=False, *, cu_seqlens=None, state_v_first=False, "
         "use_gate_in_kernel=False, A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False, "
-        "allow_neg_eigval=False, chunk_size=64, backend='auto', transpose_state_layout=None)"
+        "allow_neg_eigval=False, chunk_size=64, backend='auto', batch_invariant=False, "
+        "transpose_state_layout=None)"
     )
     assert str(inspect.signature(fused_recurrent_gated_delta_rule)) == (
         "(q, k, v, *, g=Ellipsis, gk=None, gv=None, beta, scale=None, initial_state=None, "
         "output_final_state=False, use_qk_l2norm_in_kernel=False, cu_seqlens=None, "
         "state_v_first=False, use_gate_in_kernel=False, A_log=None, dt_bias=None, "
         "use_beta_sigmoid_in_kernel=False, allow_neg_eigval=False, backend='auto', "
-        "transpose_state_layout=None)"
+        "batch_invariant=False, transpose_state_layout=None)"
     )
 
 

@@ -43,7 +43,7 @@ def contents():
     printed = home / "proofs" / "printed"
     files = [p for folder in (home, *folders, printed) for p in folder.glob("*.py")]
     files += [home / "kernels" / name for name in kernels_in(ROOT / "kernels")]
-    files.append(printed / "grammar.lark")
+    files += [printed / "grammar.lark", printed / "sentences.txt"]
     files += [*home.glob("records/*.json"), *home.glob("records/bench/*.json")]
     files.append(home / "kernels" / "bench" / "NOTES.md")
     return {p.relative_to(ROOT).as_posix() for p in files}

@@ -15,9 +15,10 @@ import sympy
 
 from gdn_ref.proofs import __main__ as command
 from gdn_ref.proofs import registry, report
+from gdn_ref.proofs.symbols import nonzero_somewhere
 
 ROOT = Path(__file__).parents[1]
-SUFFIXES = {".py", ".lark", ".ipynb"}
+SUFFIXES = {".py", ".lark", ".txt", ".ipynb"}
 MUTANTS_AT_LEAST = 49  # as many plausible mistakes were known before the checks were written
 x, n = sympy.symbols("x n")
 
@@ -38,7 +39,9 @@ def register(function, method="algebra", mutants=None):
 
 
 def complaints(*results, errata=()):
-    return command.failures({"printed": [], "checks": list(results), "errata": list(errata)})
+    return command.failures(
+        {"printed": [], "sentences": [], "checks": list(results), "errata": list(errata)}
+    )
 
 
 def told(*results):
@@ -128,6 +131,23 @@ def test_exact_zeros(residual):
 )
 def test_exact_differences(residual):
     assert registry.magnitude(residual, "algebra") == 1
+
+
+@pytest.mark.parametrize(
+    "expression, found",
+    [
+        (x, True),
+        (sympy.sqrt(x) - 2, True),
+        (sympy.Matrix([0, x]), True),
+        ((x + 1) ** 2 - x**2 - 2 * x - 1, False),
+        (sympy.sin(x) ** 2 + sympy.cos(x) ** 2 - 1, False),
+        (sympy.Symbol("y", negative=True), False),  # no point of its domain is tried
+        (sympy.MatrixSymbol("A", n, n), False),
+    ],
+    ids=str,
+)
+def test_a_number_at_one_point_is_not_zero(expression, found):
+    assert nonzero_somewhere(expression) is found
 
 
 def test_a_check_needs_mutants(empty):
@@ -345,7 +365,7 @@ import sys
 from gdn_ref.proofs import __main__, registry
 
 registry.load = lambda text="": None
-__main__.printed_labels = list  # the chapters' equations have tests of their own
+__main__.printed_labels = __main__.chapters = list  # what they print has tests of its own
 __main__.printed.load = dict
 mutants = {{"wrong": {{"size": {mutant}}}}}
 registry.verifies("eq-test", method="algebra", covers="x", mutants=mutants)(
@@ -418,3 +438,6 @@ def test_every_equation_is_proved(tmp_path):
         f"{by['rational']} in fractions; {by['read']} are read"
     )
     assert row in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(results["sentences"]) == len({page["place"].split(",")[0] for page in printed})
+    assert sum(chapter["evaluated"] for chapter in results["sentences"]) >= 170
+    assert sum(chapter["seconds"] for chapter in results["sentences"]) < 2 * 10

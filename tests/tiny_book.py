@@ -83,10 +83,12 @@ def as_printed(label, tex, **more):
     """What the printed form of a label gave."""
     tried = {"by_number": 3, "refused": 1, "kinds": {"sign": 1, "number": 3}, "survived": []}
     tried["equal"] = [{"form": "a for b", "why": "the same letter"}]
+    others = {"by_number": 2, "refused": 1, "equal": [], "survived": []}
     return {
         "label": label, "kind": "evaluated", "place": "11_chunks, cell 1, line 1", "problems": [],
         "crashed": "", "seconds": 0.25, "fingerprint": fingerprint(tex), "arithmetic": "counted",
         "against": "a `count`", "defines": False, "residual": 0.0, "mutants": tried,
+        "doubles": others, "alike": others, "data": ["1, 5 tokens"], "needs": ["a `unit` key"],
     } | more  # fmt: skip
 
 
@@ -99,6 +101,13 @@ def good_results(package):
         "printed": [
             as_printed("eq-name", "a = b", defines=True, arithmetic="float64"),
             as_printed("eq-sum", "1 + 1 = 2"),
+        ],
+        "sentences": [
+            {
+                "notebook": "11_chunks.ipynb", "fingerprint": "0" * 12, "problems": [],
+                "evaluated": 5, "listed": 3, "sets": 2, "rejected": 1234, "left": 1,
+                "seconds": 0.25,
+            }
         ],
         "checks": [
             {

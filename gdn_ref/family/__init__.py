@@ -4,7 +4,9 @@
 `backward` its gradients by hand, `two_gates` the rule with an erase and a write gate per channel.
 Each of `MEMBERS` is one published rule: `published` runs the recurrence of its source, in the
 source's names, and `general` gives the arguments with which the general rule does the same.
-All states are `[..., d_v, d_k]`, also where the source keeps the transpose.
+All states are `[..., d_v, d_k]`, also where the source keeps the transpose. A log-decay of
+`-inf` is a reset where a rule decays before it reads, or erases nothing; RWKV-7 and Comba read
+first.
 """
 
 from . import (

@@ -10,6 +10,12 @@ sigmoid, so that less is erased than written (strengths `b beta` and `beta`). `d
 head. Keys and queries have unit norm; `g = log(alpha)` as in Gated DeltaNet; `q`, corrected, is
 scaled by `d_k^-1/2` in the code.
 
+A reset, `g = -inf`, does not empty this memory: what was read of the old state is still erased.
+
+The layer of fla-core 0.6.0 (`layers/comba.py`) is another rule. It has its operator divide `q`, `k`
+and `p` by their norms, and a positive `b` cancels in `b k / |b k|`: as much is erased as written.
+`b` and `d` act in the output alone, where `q - d b k` is taken before the norms.
+
 A scalar plus rank one: the state is read before it decays, `a` has no decay in it, where Gated
 DeltaNet reads after. In fla-core 0.6.0 the kernels and `naive_chunk_comba` do that;
 `naive_recurrent_comba` decays first, another recurrence.

@@ -3,10 +3,12 @@
     S_t = S_{t-1} (D_t - a_t b_t^T) + v_t k_t^T
     o_t = S_t q_t                                             (eq-family-recurrence)
 
-`D_t = diag(exp(g_t))`, and `g`, `[..., T, d_k]`, is a natural log-decay per channel, at most 0
-(`-inf` resets the channel). The state is read with `a`, the read is erased along `b`, `v` is
-written along `k`; all but `v`, `[..., T, d_v]`, are `[..., T, d_k]`, and the state is
-`[..., d_v, d_k]`. What is written is `v`, with its write strength or gate inside.
+`D_t = diag(exp(g_t))`, and `g`, `[..., T, d_k]`, is a natural log-decay per channel, at most 0. The
+state is read with `a`, the read is erased along `b`, `v` is written along `k`; all but `v`, `[...,
+T, d_v]`, are `[..., T, d_k]`, and the state is `[..., d_v, d_k]`. What is written is `v`, with its
+write strength or gate inside. With `g = -inf` a channel keeps nothing, but the read comes first and
+is erased all the same: such a token is a reset only where its `a` is zero, as it is in a rule that
+decays before it reads.
 
 **Sub-chunks.** Every score of a chunk is a sum over channels with a decay inside,
 

@@ -10,7 +10,8 @@ tilde there) is the replacement key, not normalised. `w = exp(-exp(-1/2) sigmoid
 channel keeps at least .545 of itself; passed here is `log_w`. There is no scale. The bonus, a
 multiple of `v_t` added to the output, is not part of the rule.
 
-The state is read before it decays, so `a` here has no decay in it; and what is erased lies along
+The state is read before it decays, so `a` here has no decay in it: a decay of zero would not be a
+reset, since what was read of the old state is still erased. And what is erased lies along
 `a . kappa`, not along what is written: this rule needs `b` and `k` apart.
 
 ========  ========================

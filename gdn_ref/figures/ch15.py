@@ -4,7 +4,6 @@ import numpy as np
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from ..proofs.ch15_layout import held
-from . import ch14_model
 from .ch15_measure import Peer, operand_errors, steps, variants_of_the_inverse
 from .style import COLOUR, bare, figure, styled
 
@@ -195,30 +194,6 @@ def waterfall():
         ax.set(xlim=(0, 1.28 * max(times)), xticks=[])
         ax.spines["bottom"].set_visible(False)
         ax.tick_params(length=0)
-    return fig
-
-
-@styled
-def ladder(shape="B1 T8192 H16/32 D128"):
-    """Device time of the forward pass after each idea, from the first kernel to what ships."""
-    rows = ch14_model.record("ladder_h100")["rows"]
-    row = next(row for row in rows if row["shape"] == shape)
-    names, times = list(row["steps"]), [step["us"] for step in row["steps"].values()]
-    fig, ax = figure(6.8, 2.6)
-    at = np.arange(len(names))
-    ax.barh(at, times, 0.62, color=COLOUR["state"])
-    for n, us in enumerate(times):
-        times_faster = times[n - 1] / us
-        gain = f",  ÷ {times_faster:.{0 if times_faster > 10 else 1}f}" if n else ""
-        ax.text(us, n, f"  {us:,.0f} µs{gain}", va="center", fontsize=8, color=COLOUR["ink"])
-    ax.axvline(row["floor_us"], lw=1, ls="--", color=COLOUR["ink"])
-    ax.text(row["floor_us"], -0.75, "floor", fontsize=8, ha="center", color=COLOUR["ink"])
-    ax.set_yticks(at, names, fontsize=8)
-    ax.invert_yaxis()
-    ax.set(xscale="log", xlim=(min(row["floor_us"], *times) / 1.5, 12 * max(times)))
-    ax.set_xlabel("microseconds on the GPU", fontsize=8)
-    ax.tick_params(length=0, labelsize=8)
-    ax.minorticks_off()
     return fig
 
 

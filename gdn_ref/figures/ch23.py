@@ -89,13 +89,13 @@ def example(knobs):
     """The states, `[7, 3]`, of a memory with one value dimension: a row of three channels.
 
     The first channel forgets fast, the last one does not; one decay for all is their mean. A
-    second step of a token repeats it with the key turned around.
+    second step of a token repeats it with the key turned around. All write with strength 1 unless
+    a write gate is on, so that rules differ in what they erase.
     """
     rates = np.array([0.5, 0.8, 1.0])
     alpha = {"none": np.ones(3), "head": np.full(3, rates.mean()), "channel": rates}[knobs.decay]
-    erase = {"none": 0.0, "scalar": 0.8, "channel": np.array([1.0, 0.8, 0.2])}[knobs.erase]
-    strength = 1.0 if knobs.erase == "none" else 0.8
-    write = 0.4 if knobs.write else strength
+    erase = {"none": 0.0, "scalar": 1.0, "channel": np.array([1.0, 0.8, 0.2])}[knobs.erase]
+    write = 0.4 if knobs.write else 1.0
     states, S = [OLD], OLD
     for k, v in zip(KEYS, VALUES, strict=True):
         for step in range(knobs.steps):
@@ -110,12 +110,26 @@ def example(knobs):
 
 @styled
 def answers():
-    """One memory, six rules: its three channels after each of six tokens."""
-    fig, axes = figure(5.4, 4.6, nrows=3, ncols=2, sharex=True)
+    """One memory, six rules: the six tokens, and its three channels after each of them."""
+    fig, axes = figure(5.4, 5.6, nrows=4, ncols=2, sharex=True)
+    for panel in axes[0]:
+        colours = np.zeros((3, 7, 4))
+        colours[:, 1:] = to_rgba(COLOUR["key"])
+        colours[:, 1:, 3] = 0.5 * KEYS.T
+        panel.imshow(colours, aspect="auto")
+        for token, (k, v) in enumerate(zip(KEYS, VALUES[:, 0], strict=True), 1):
+            for channel in np.flatnonzero(k):
+                panel.text(token, channel, f"{k[channel]:g}", ha="center", va="center", fontsize=8)
+            panel.text(token, -0.7, f"{v:+g}".replace("-", "−"), ha="center", va="bottom",
+                       fontsize=8, color=COLOUR["value"])  # fmt: skip
+        panel.text(0, -0.7, "value", ha="center", va="bottom", fontsize=8, color=COLOUR["value"])
+        panel.text(0, 1, "key", ha="center", va="center", fontsize=8, color=COLOUR["key"])
+        panel.set(yticks=range(3), yticklabels=["1", "2", "3"])
+    axes[0, 0].set_ylabel("channel", fontsize=9)
     for erase, column in (("none", 0), ("scalar", 1)):
         for decay, row in zip(DECAYS, range(3), strict=True):
             knobs = Knobs(decay, erase)
-            panel = axes[row, column]
+            panel = axes[row + 1, column]
             panel.imshow(example(knobs).T, cmap=STATE_MAP, vmin=-2.5, vmax=2.5, aspect="auto")
             panel.set_title(knobs.name.partition(";")[0], fontsize=10)
             panel.set(yticks=range(3), yticklabels=["1", "2", "3"], xticks=range(7))

@@ -8,6 +8,7 @@ changes and no weight is touched; `remove_gdn_ref` puts the first class back.
 
 import functools
 import inspect
+import sys
 from types import CellType, FunctionType, MethodType
 
 from torch import nn
@@ -20,6 +21,7 @@ OPERATORS = {  # transformers' name -> our function
     "torch_chunk_gated_delta_rule": chunk_gated_delta_rule,
     "torch_recurrent_gated_delta_rule": fused_recurrent_gated_delta_rule,
 }
+CONVOLUTION = "causal_conv1d_fn"
 ARGUMENTS = {"self", "query", "key", "value", "g", "beta", "chunk_size", "initial_state"}
 ARGUMENTS |= {"output_final_state", "use_qk_l2norm_in_kernel", "kwargs"}
 LAYERS = {  # transformers.models.<folder>.modeling_<folder> -> its Gated DeltaNet layer
@@ -142,6 +144,9 @@ def swapped_class(theirs, backend):
     """A subclass of the layer class `theirs` whose `forward` calls our functions."""
     check_contract(theirs)
     names = {name: as_called(ours, backend) for name, ours in OPERATORS.items()}
+    convolution = inspect.unwrap(theirs.forward).__globals__.get(CONVOLUTION)
+    if convolution is not None:
+        names[CONVOLUTION] = convolution_as_called(convolution, backend)
     members = {
         "__module__": __name__,
         "theirs": theirs,
@@ -157,9 +162,53 @@ def as_called(operator, backend):
 
     def called(query, key, value, **options):
         options = {name: x for name, x in options.items() if name in known}
-        return operator(query, key, value, **options, backend=backend)
+        cp = cp_context()
+        if cp is None:
+            return operator(query, key, value, **options, backend=backend)
+        check_sharded(options)
+        from .. import distributed
+
+        return distributed.chunk_gated_delta_rule(
+            query, key, value, **options, backend=backend, cp_context=cp
+        )
 
     return called
+
+
+def convolution_as_called(theirs, backend):
+    """Their convolution, `[B, D, T]`; in a `sharded` block, ours across the ranks."""
+
+    def called(x, weight, bias=None, activation=None, **options):
+        cp = cp_context()
+        if cp is None:
+            return theirs(x, weight, bias, activation=activation, **options)
+        from .. import distributed
+
+        y, _ = distributed.causal_conv1d(
+            x.mT, weight, bias, activation=activation, backend=backend, cp_context=cp
+        )
+        return y.mT
+
+    return called
+
+
+def cp_context():
+    """Of the `gdn_ref.distributed.sharded` block around the call, if any."""
+    module = sys.modules.get("gdn_ref.distributed.sharded")
+    return None if module is None else module.current()
+
+
+def check_sharded(options):
+    """A sharded call starts and ends its sequences: no cache, and offsets in the context alone."""
+    for name in ("initial_state", "cu_seqlens"):
+        if options.pop(name, None) is not None:
+            raise ValueError(
+                f"{name}: expected None under gdn_ref.distributed.sharded, got a value"
+            )
+    if options.pop("output_final_state", False):
+        raise ValueError(
+            "past_key_values: expected none under gdn_ref.distributed.sharded, got one"
+        )
 
 
 def with_names(function, names):

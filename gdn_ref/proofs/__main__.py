@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from . import printed, registry, report
+from .printed import inline
 from .printed.source import CHAPTERS
 from .sources import digests
 
@@ -37,8 +38,14 @@ def _run_printed(label):
     return printed.run(label)
 
 
+def _run_sentences(path):
+    printed.load()
+    return inline.judge(path)
+
+
 def run_all(jobs=2):
-    """Evaluate every printed equation, and run every check and erratum, in `jobs` processes."""
+    """Evaluate every printed equation and the sentences' formulas, and run every check and erratum,
+    in `jobs` processes."""
     from tqdm import tqdm
 
     registry.load()
@@ -47,7 +54,10 @@ def run_all(jobs=2):
         pages = [pool.submit(_run_printed, label) for label in printed_labels()]
         work = [pool.submit(_run_check, check.key) for check in registry.CHECKS]
         errata = [pool.submit(_run_erratum, entry.key) for entry in registry.ERRATA]
-        for future in tqdm(pages + work + errata, desc="proofs", unit="check", file=sys.stderr):
+        prose = [pool.submit(_run_sentences, path) for path in chapters()]
+        for future in tqdm(
+            pages + work + errata + prose, desc="proofs", unit="check", file=sys.stderr
+        ):
             future.result()
     return {
         "date": datetime.date.today().isoformat(),
@@ -59,10 +69,16 @@ def run_all(jobs=2):
         "methods": registry.METHODS,
         "arithmetic": report.ARITHMETIC,
         "printed": [future.result() for future in pages],
+        "sentences": [future.result() for future in prose],
         "checks": [future.result() for future in work],
         "definitions": registry.DEFINITIONS,
         "errata": [future.result() for future in errata],
     }
+
+
+def chapters():
+    """The notebooks whose sentences are judged; none without the chapters."""
+    return sorted(CHAPTERS.glob("*.ipynb"))
 
 
 def printed_labels():
@@ -74,10 +90,11 @@ def printed_labels():
 
 
 def failures(results):
-    """One line for each printed equation that does not hold, each check that crashes or fails,
+    """One line for each printed equation or sentence that fails, each check that crashes or fails,
     each altered form or mutant that survives, each erratum that does not tell the printed form
     from the corrected one."""
     lines = [line for page in results["printed"] for line in report.printed_complaints(page)]
+    lines += [line for s in results["sentences"] for line in report.sentence_complaints(s)]
     lines += [line for check in results["checks"] for line in report.complaints(check)]
     for e in results["errata"]:
         if e["crashed"]:
@@ -129,7 +146,20 @@ def printed_totals(pages):
         f"{len(evaluated)} of {len(pages)} equations hold as they are printed ({kinds}), "
         f"{len(good) - len(evaluated)} were read beside a check; of {number + refused + equal} "
         f"altered forms {number} rejected by number, {refused} without a value, {equal} equal, "
-        f"{sum(len(m['survived']) for m in found)} left; {sum(p['seconds'] for p in pages):.1f} s"
+        f"{sum(len(m['survived']) for m in found)} left; "
+        f"{report.beyond_one_edit(evaluated)}; {sum(p['seconds'] for p in pages):.1f} s"
+    )
+
+
+def sentence_totals(judged):
+    """How many formulas inside sentences were evaluated, and what the others are."""
+    if not judged:
+        return "no chapters here: no formula in a sentence was evaluated"
+    by = {key: sum(c[key] for c in judged) for key in inline.COUNTED}
+    return (
+        f"{by['evaluated']} formulas in sentences hold ({by['rejected']} altered forms rejected), "
+        f"{by['listed']} are listed, {by['sets']} only set letters; "
+        f"{sum(c['seconds'] for c in judged):.1f} s"
     )
 
 
@@ -166,6 +196,7 @@ def main(argv=None):
         parser.error(f"{error}; the checks need the package's extra `book`")
     print(table(results))
     print(f"\n{printed_totals(results['printed'])}")
+    print(sentence_totals(results["sentences"]))
     mutants = report.distinct(results["checks"])
     inputs = [x for check in results["checks"] for x in check["inputs"]]
     print(

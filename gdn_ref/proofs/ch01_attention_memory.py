@@ -176,13 +176,15 @@ def forms_in_code(start=1.0, late=0):
     },
 )
 def exact_recall(answers=lambda V: V, bend=None):
-    """`S k_j = v_j`, for keys that run over the rotations of space, `(I - X)(I + X)^-1`."""
+    """`S k_j = v_j`, for keys that run over the rotations of space, `(I - X)(I + X)^-1`.
+
+    All of it times the determinant of I + X, twice: polynomials."""
     x, y, z = sp.symbols("x y z")
     X = sp.Matrix([[0, x, y], [-x, 0, z], [-y, -z, 0]])
-    keys = (bend or sp.eye(3)) * (sp.eye(3) - X) * (sp.eye(3) + X).inv()
+    keys = (bend or sp.eye(3)) * (sp.eye(3) - X) * (sp.eye(3) + X).adjugate()
     values = sp.Matrix(3, 2, sp.symbols("v:6"))
     S = values.T * keys
-    return (S * keys.T - answers(values).T).applyfunc(sp.cancel)
+    return (S * keys.T - (sp.eye(3) + X).det() ** 2 * answers(values).T).expand()
 
 
 @verifies(

@@ -7,10 +7,15 @@ import sympy as sp
 
 from .. import linear_attention
 from .counting import multiplications
+from .page import side
 from .registry import verifies
 
-d_k, d_v = sp.symbols("d_k d_v", positive=True, integer=True)
-layers, heads, width, width_state = sp.symbols("L H b b_S", positive=True)
+T, L, H, t, d_k, d_v, b, b_S = sp.symbols("T L H t d_k d_v b b_S", positive=True)
+CACHE = side("eq-kv-cache-bytes", otherwise=T * L * H * (d_k + d_v) * b)
+STATES = side("eq-state-bytes", otherwise=L * H * d_k * d_v * b_S)
+AS_LONG = side("eq-cache-crossover", otherwise=d_k * d_v / (d_k + d_v) * b_S / b)
+READ = side("eq-multiplications-per-token", otherwise=t * (d_k + d_v))
+STEP = side("eq-multiplications-per-token", r"n_\text{state}", otherwise=2 * d_k * d_v)
 
 
 def kept(T, L, H, d_k, d_v, kind):
@@ -29,19 +34,24 @@ def kept(T, L, H, d_k, d_v, kind):
 MODELS = list(product((1, 5), (1, 3), (1, 2), (2, 3), (1, 4), (np.float16, np.float32, np.float64)))
 
 
+def sizes(width, T_, L_, H_, keys, values, kind):
+    """The letters of a model; `width` is that of its numbers."""
+    return {T: T_, L: L_, H: H_, d_k: keys, d_v: values, width: np.dtype(kind).itemsize}
+
+
 @verifies(
     "eq-kv-cache-bytes",
     method="enumeration",
     covers="counted, arrays of 48 small models after 1 and 5 tokens, 2 to 8 bytes a number",
     mutants={
-        "keys only": {"claim": lambda T, L, H, d_k, d_v, b: T * L * H * d_k * b},
-        "one head": {"claim": lambda T, L, H, d_k, d_v, b: T * L * (d_k + d_v) * b},
-        "as large as a state": {"claim": lambda T, L, H, d_k, d_v, b: L * H * d_k * d_v * b},
+        "keys only": {"claim": CACHE.subs(d_v, 0)},
+        "one head": {"claim": CACHE / H},
+        "as large as a state": {"claim": STATES.subs(b_S, b)},
     },
 )
-def cache_is_counted(claim=lambda T, L, H, d_k, d_v, b: T * L * H * (d_k + d_v) * b):
+def cache_is_counted(claim=CACHE):
     """Keys and values are kept token by token; the bytes of all arrays, less the formula."""
-    return [kept(*x, kind)[0] - claim(*x, np.dtype(kind).itemsize) for *x, kind in MODELS]
+    return [kept(*x)[0] - claim.subs(sizes(b, *x)) for x in MODELS]
 
 
 @verifies(
@@ -49,14 +59,14 @@ def cache_is_counted(claim=lambda T, L, H, d_k, d_v, b: T * L * H * (d_k + d_v) 
     method="enumeration",
     covers="counted, arrays of 48 small models after 1 and 5 tokens, 2 to 8 bytes a number",
     mutants={
-        "a vector": {"claim": lambda L, H, d_k, d_v, b: L * H * (d_k + d_v) * b},
-        "one head": {"claim": lambda L, H, d_k, d_v, b: L * d_k * d_v * b},
-        "square heads assumed": {"claim": lambda L, H, d_k, d_v, b: L * H * d_k**2 * b},
+        "a vector": {"claim": L * H * (d_k + d_v) * b_S},
+        "one head": {"claim": STATES / H},
+        "square heads assumed": {"claim": STATES.subs(d_v, d_k)},
     },
 )
-def states_are_counted(claim=lambda L, H, d_k, d_v, b: L * H * d_k * d_v * b):
+def states_are_counted(claim=STATES):
     """The package's step makes the states; their bytes depend on no number of tokens."""
-    return [kept(*x, kind)[1] - claim(*x[1:], np.dtype(kind).itemsize) for *x, kind in MODELS]
+    return [kept(*x)[1] - claim.subs(sizes(b_S, *x)) for x in MODELS]
 
 
 @verifies(
@@ -64,17 +74,15 @@ def states_are_counted(claim=lambda L, H, d_k, d_v, b: L * H * d_k * d_v * b):
     method="algebra",
     covers="every size",
     mutants={
-        "only the keys cached": {"cached": d_k},
-        "same bytes per entry": {"ratio": sp.Integer(1)},
-        "bytes the other way round": {"ratio": width / width_state},
-        "a mean for a harmonic mean": {"size": (d_k + d_v) / 2},
+        "only the keys cached": {"at": d_v * b_S / b},
+        "same bytes per entry": {"at": AS_LONG.subs(b_S, b)},
+        "bytes the other way round": {"at": AS_LONG * b**2 / b_S**2},
+        "a mean for a harmonic mean": {"at": (d_k + d_v) / 2 * b_S / b},
     },
 )
-def cache_crossover(cached=d_k + d_v, ratio=width_state / width, size=d_k * d_v / (d_k + d_v)):
+def cache_crossover(at=AS_LONG):
     """At the crossover length the cache and the states have the same bytes."""
-    crossover = size * ratio
-    cache = crossover * layers * heads * cached * width
-    return sp.simplify(cache - layers * heads * d_k * d_v * width_state)
+    return CACHE.subs(T, at) - STATES
 
 
 def softmax_read(q, K, V):
@@ -89,17 +97,18 @@ def softmax_read(q, K, V):
     method="enumeration",
     covers="counted, t to 6, d_k, d_v to 4",
     mutants={
-        "scores only": {"softmax": lambda t, m, n: t * m},
-        "one query over the whole sequence": {"softmax": lambda t, m, n: 7 * (m + n)},
-        "write without read": {"linear": lambda m, n: m * n},
-        "a state that is a vector": {"linear": lambda m, n: m + n},
+        "scores only": {"softmax": READ.subs(d_v, 0)},
+        "one query over the whole sequence": {"softmax": READ.subs(t, 7)},
+        "write without read": {"linear": STEP / 2},
+        "a state that is a vector": {"linear": d_k + d_v},
     },
 )
-def multiplications_per_token(softmax=lambda t, m, n: t * (m + n), linear=lambda m, n: 2 * m * n):
+def multiplications_per_token(softmax=READ, linear=STEP):
     """Counted while the code runs on numbers that count."""
     residuals = []
     for tokens, m, n in product(range(1, 7), range(1, 5), range(1, 5)):
         dense = multiplications(softmax_read, (m,), (tokens, m), (tokens, n))
         step = multiplications(linear_attention.step, (n, m), (m,), (m,), (n,))
-        residuals += [dense - softmax(tokens, m, n), step - linear(m, n)]
+        at = {t: tokens, d_k: m, d_v: n}
+        residuals += [dense - softmax.subs(at), step - linear.subs(at)]
     return residuals

@@ -8,16 +8,17 @@ import sympy as sp
 from .. import linear_attention
 from ..chunking import scan_chunks, scan_tokens
 from .counting import Traffic, multiplications
+from .page import side
 from .registry import verifies
 from .token_forms import ones_below
 
 T, C, N, m, n = sp.symbols("T C N d_k d_v", positive=True)
 b, b_S, rho = sp.symbols("b b_S rho", positive=True)  # bytes, bytes, FLOPs in the time of a byte
 MEAN = 2 * m * n / (m + n)  # the harmonic mean of d_k and d_v
-F_RECURRENT = 4 * T * m * n
-F_CHUNK = 4 * T * m * n + 2 * T * C * (m + n)
-F_PARALLEL = 2 * T**2 * (m + n)
-BYTES = T * (2 * b_S * m * n / C + 2 * b * (m + n))
+F_RECURRENT = side("eq-flops-recurrent", otherwise=4 * T * m * n, d_k=m, d_v=n)
+F_CHUNK = side("eq-flops-chunk", otherwise=4 * T * m * n + 2 * T * C * (m + n), d_k=m, d_v=n)
+F_PARALLEL = side("eq-flops-parallel", otherwise=2 * T**2 * (m + n), d_k=m, d_v=n)
+BYTES = side("eq-bytes-chunk", otherwise=T * (2 * b_S * m * n / C + 2 * b * (m + n)), d_k=m, d_v=n)
 
 
 def flops(form, T, d_k, d_v, chunk_size=None):

@@ -8,9 +8,17 @@ from sympy import expand, summation, symbols
 from .. import affine
 from .ch07_unroll import tree
 from .counting import multiplications
+from .page import side, value
 from .registry import verifies
 
 n, r, d_k, d_v = symbols("n r d_k d_v", positive=True, integer=True)
+VECTORS = side(
+    "eq-wy-cost",
+    otherwise=n * (n - 1) / 2 * (2 * d_k + d_v) + n * (d_k + d_v),
+    C=n,
+    d_k=d_k,
+    d_v=d_v,
+)
 
 
 def dense_cost(maps, d_k, d_v):
@@ -48,6 +56,7 @@ def scan_is_counted(cost=dense_cost):
             *shapes,
         )
         residual.append(counted - cost(tokens, a, b))
+        residual.append(counted - value("eq-scan-cost", otherwise=counted, n=tokens, d_k=a, d_v=b))
     return residual
 
 
@@ -63,8 +72,7 @@ def scan_is_counted(cost=dense_cost):
 )
 def one_token_after_the_other(token=r * (2 * d_k + d_v) + d_k + d_v):
     """A token with r before it: r overlaps, r multiples of a w and of a u, one of each by beta."""
-    formula = n * (n - 1) / 2 * (2 * d_k + d_v) + n * (d_k + d_v)
-    return expand(summation(token, (r, 0, n - 1)) - formula)
+    return expand(summation(token, (r, 0, n - 1)) - VECTORS)
 
 
 def vectors_on_arrays(K, V, beta):
@@ -94,6 +102,7 @@ def vectors_are_counted(cost=factored_cost):
     for C, a, b in product(range(1, 7), range(1, 5), range(1, 5)):
         counted = multiplications(vectors_on_arrays, (C, a), (C, b), (C,))
         residual.append(counted - cost(C, a, b))
+        residual.append(counted - value("eq-wy-cost", otherwise=counted, C=C, d_k=a, d_v=b))
     return residual
 
 
@@ -114,5 +123,5 @@ def merges_cost_the_same(merge=lambda b: b**2 * (2 * d_k + d_v)):
     for levels in range(1, 8):
         C = 2**levels
         total = sum(C // (2 * 2**m) * merge(2**m) for m in range(levels))
-        residual.append(expand(total - C * (C - 1) // 2 * (2 * d_k + d_v)))
+        residual.append(expand(total + C * (d_k + d_v) - VECTORS.subs(n, C)))
     return residual

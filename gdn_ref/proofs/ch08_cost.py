@@ -6,11 +6,12 @@ import numpy as np
 from sympy import expand, summation, symbols
 
 from .counting import known, multiplications
+from .page import side
 from .registry import verifies
 from .token_forms import solve
 
 C, d, i, s = symbols("C d i s", integer=True, positive=True)
-PRODUCTS_FOR_INVERSE = C * (C - 1) * (C - 2) / 6
+PRODUCTS_FOR_INVERSE = side("eq-inverse-cost", "inverse", otherwise=C * (C - 1) * (C - 2) / 6, C=C)
 
 
 @verifies(

@@ -12,13 +12,34 @@ from .. import delta_rule
 from ..chunking import scan_chunks
 from .ch05_cost import multiplications_of_a_step
 from .counting import Traffic, depth, multiplications, numbers
+from .page import side
 from .registry import verifies
 from .token_forms import ones_below, rows, solve, strict
 
 C, T, d_k, d_v, d = sp.symbols("C T d_k d_v d", positive=True)
-STEP = 6 * d_k * d_v + 2 * d_v  # FLOPs: two for each product
-LATE = 6 * C * d_k * d_v + C**2 * (4 * d_k + 2) + C * (3 * C + 1) * d_v
-EARLY = LATE + C * (C + 1) * d_k
+LOOP = side("eq-delta-flops-recurrent", otherwise=T * (6 * d_k * d_v + 2 * d_v))
+LATE = side(
+    "eq-delta-flops-chunk",
+    r"\mathrm{FLOPs}_{\text{late}}",
+    otherwise=6 * C * d_k * d_v + C**2 * (4 * d_k + 2) + C * (3 * C + 1) * d_v,
+)
+EARLY = side(
+    "eq-delta-flops-chunk",
+    r"\mathrm{FLOPs}_{\text{early}}",
+    otherwise=LATE + C * (C + 1) * d_k,
+    FLOPs_late=LATE,
+)
+WAITS = {
+    words: side("eq-delta-depth", words, otherwise=otherwise)
+    for words, otherwise in (
+        ("token loop", 3 * T + 1),
+        ("solved late", T + 2 * T / C),
+        ("solved early", 2 * T / C + C + 1),
+    )
+}
+KEPT = side("eq-delta-memory", r"n_\text{chunks}", otherwise=T * (d_k * d_v / C + C))
+SAVING = side("eq-delta-saving", otherwise=2 * d * (T + 1) / (6 * d**2 + 7 * C * d + 2 * C + d))
+SHORT = side("eq-delta-saving", at=2, otherwise=SAVING)  # the same, divided by 2 d
 SIZES = list(product((1, 2, 3, 5), (1, 2, 3), (1, 2, 4)))  # C, d_k, d_v
 
 
@@ -57,15 +78,15 @@ def products(form, length, m, n):
     method="enumeration",
     covers="gdn_ref.delta_rule.step, counted, d_k and d_v to 4",
     mutants={
-        "linear attention": {"claim": 4 * d_k * d_v},
-        "beta forgotten": {"claim": 6 * d_k * d_v},
-        "a dense transition": {"claim": 2 * d_v * d_k**2 + 4 * d_k * d_v},
+        "linear attention": {"claim": 4 * T * d_k * d_v},
+        "beta forgotten": {"claim": LOOP - 2 * T * d_v},
+        "a dense transition": {"claim": T * (2 * d_v * d_k**2 + 4 * d_k * d_v)},
     },
 )
-def one_token(claim=STEP):
+def one_token(claim=LOOP):
     """Read, scale, write, read out."""
     return [
-        2 * multiplications_of_a_step(n, m) - claim.subs({d_k: m, d_v: n})
+        2 * multiplications_of_a_step(n, m) - claim.subs({T: 1, d_k: m, d_v: n})
         for m, n in product((1, 2, 3, 4), repeat=2)
     ]
 
@@ -111,14 +132,14 @@ def run(form, chunks, length, m, n):
     method="enumeration",
     covers="counted, up to 4 chunks of up to 6 tokens",
     mutants={
-        "three waits a chunk": {"split": 3 * T / C + C + 1},
-        "no solve": {"split": 2 * T / C + 1},
-        "the solve in every chunk": {"split": 2 * T / C + T},
+        "three waits a chunk": {"split": WAITS["solved early"] + T / C},
+        "no solve": {"split": WAITS["solved early"] - C},
+        "the solve in every chunk": {"split": WAITS["solved late"]},
         "the loop waits once a token": {"loop": T + 1},
-        "a late solve as shallow": {"solve": 2 * T / C + C + 1},
+        "a late solve as shallow": {"solve": WAITS["solved early"]},
     },
 )
-def waits(split=2 * T / C + C + 1, solve=2 * T / C + T, loop=3 * T + 1):
+def waits(split=WAITS["solved early"], solve=WAITS["solved late"], loop=WAITS["token loop"]):
     """The depth of a product is one more than that of what it multiplies; sums are free."""
     residuals = []
     for chunks, length in product((1, 2, 4), (2, 3, 6)):
@@ -132,7 +153,7 @@ def waits(split=2 * T / C + C + 1, solve=2 * T / C + T, loop=3 * T + 1):
     return residuals
 
 
-BYTES = 2 * d_k * d_v * T / C + T * (2 * d_k + 2 * d_v + 1)
+BYTES = side("eq-delta-bytes", otherwise=2 * d_k * d_v * T / C + T * (2 * d_k + 2 * d_v + 1))
 
 
 def traffic(length, chunk, m, n):
@@ -175,7 +196,7 @@ def moved(claim=BYTES):
         "vectors for states": {"states": T / C * (d_k + d_v)},
     },
 )
-def states_kept(states=T / C * d_k * d_v):
+def states_kept(states=KEPT - T * C):
     """The numbers in the states that the chunks of a sequence receive."""
     return [
         traffic(12, c, m, n).read - states.subs({T: 12, C: c, d_k: m, d_v: n})
@@ -184,7 +205,7 @@ def states_kept(states=T / C * d_k * d_v):
 
 
 BEST = sp.sqrt(d_k * d_v)
-LEAST = 2 * T * BEST
+LEAST = side("eq-delta-memory", r"n_\text{chunks}", 2, otherwise=2 * T * BEST)
 
 
 @verifies(
@@ -198,13 +219,10 @@ LEAST = 2 * T * BEST
         "an inverse of C^2 a token": {"kept": T * (d_k * d_v / C + C**2)},
     },
 )
-def least_kept(kept=T * (d_k * d_v / C + C), best=BEST, least=LEAST):
+def least_kept(kept=KEPT, best=BEST, least=LEAST):
     """States and inverses exceed the least by a square, which is zero at the best C."""
     square = T * (best / sp.sqrt(C) - sp.sqrt(C)) ** 2
     return [sp.expand(kept - least - square), sp.simplify(kept.subs(C, best) - least)]
-
-
-PER_TOKEN = 3 * d**2 + sp.Rational(7, 2) * C * d + C + d / 2
 
 
 @verifies(
@@ -214,13 +232,13 @@ PER_TOKEN = 3 * d**2 + sp.Rational(7, 2) * C * d + C + d / 2
     mutants={
         "T / C": {"claim": T / C},
         "T / (C + d)": {"claim": T / (C + d)},
-        "the whole square": {"claim": 2 * T * d / PER_TOKEN},
+        "the whole square": {"claim": SAVING * 2 * T / (T + 1)},
         "the recurrence's cost": {"claim": (T + 1) / (3 * d)},
     },
 )
-def saving(claim=(T + 1) * d / PER_TOKEN):
+def saving(claim=SAVING):
     """Causal softmax takes t (d + d) products for token t; the chunks take what `late` counts."""
-    residuals = []
+    residuals = [SAVING - SHORT]
     for c, n in product((1, 2, 3, 4, 6, 12), (1, 2, 4)):
         softmax = sum(t * 2 * n for t in range(1, 13))
         ratio = sp.Rational(softmax, 12 // c * products(late, c, n, n))

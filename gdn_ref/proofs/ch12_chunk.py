@@ -6,7 +6,7 @@ loop walked backwards, which `ch12_token` proves. Both are polynomials of degree
 8 * 128 + 8 in the inputs, so a wrong form passes with probability at most 1032 / p.
 """
 
-from sympy import DiagMatrix, MatrixSymbol, symbols
+from sympy import MatrixSymbol, symbols
 
 from .ch12_form import (
     BACKWARD,
@@ -25,14 +25,14 @@ from .ch12_mutants import NAMES, gradients
 from .ch12_token import do, inputs
 from .data import relative_error
 from .registry import verifies
-from .symbols import D, E, K, S, alpha, beta, d_k, d_v, gamma, k, no_tokens, q, v
+from .symbols import D, Diagonal, E, K, S, alpha, beta, d_k, d_v, gamma, k, no_tokens, q, v
 from .token_forms import REAL_SIZE, float64_tokens, modular_tokens, solve, strict
 
 m = symbols("m", integer=True, nonnegative=True)  # tokens after token r
 K_, Q_ = MatrixSymbol("K_later", m, d_k), MatrixSymbol("Q_later", m, d_k)
 Z_, dO_ = MatrixSymbol("Z_later", m, d_v), MatrixSymbol("dO_later", m, d_v)
-B_ = DiagMatrix(MatrixSymbol("beta_later", m, 1))
-D_ = DiagMatrix(MatrixSymbol("Gamma_later", m, 1))  # decay from token r to each later one
+B_ = Diagonal("beta_later", m, m)
+D_ = Diagonal("Gamma_later", m, m)  # decay from token r to each later one
 to_end = symbols("Gamma_C")  # decay from token r to the end of the chunk
 dS = MatrixSymbol("dS", d_v, d_k)  # gradient of the state after the chunk
 z = MatrixSymbol("z", d_v, 1)

@@ -9,14 +9,30 @@ from ..chunking import zero_state
 from ..gated_delta_rule import chunk as chunk_forward
 from .ch12_form import BACKWARD
 from .counting import multiplications
+from .page import side
 from .registry import verifies
 from .token_forms import Chunk
 
 C, d_k, d_v, N, m = sp.symbols("C d_k d_v N m", positive=True)
-BACK = (
-    16 * C * d_k * d_v + 2 * C**2 * (6 * d_k + 5 * d_v + 6) + 12 * C * (d_k + d_v) + 6 * d_k * d_v
+BACK = side(
+    "eq-grad-flops",
+    r"\mathrm{FLOPs}_{\text{back}}",
+    otherwise=(
+        16 * C * d_k * d_v
+        + 2 * C**2 * (6 * d_k + 5 * d_v + 6)
+        + 12 * C * (d_k + d_v)
+        + 6 * d_k * d_v
+    ),
 )
-FORTH = 6 * C * d_k * d_v + C**2 * (4 * d_k + 3 * d_v + 6) + C * (2 * d_k + 5 * d_v) + 2 * d_k * d_v
+FORTH = side(
+    "eq-grad-flops",
+    r"\mathrm{FLOPs}_{\text{forth}}",
+    otherwise=6 * C * d_k * d_v
+    + C**2 * (4 * d_k + 3 * d_v + 6)
+    + C * (2 * d_k + 5 * d_v)
+    + 2 * d_k * d_v,
+)
+KEPT = side("eq-grad-memory", otherwise=N / m + m - 1)
 AGAIN = 2 * C * d_k * d_v + C**2 * (4 * d_k + d_v + 6) + 3 * C * d_v  # scores and E
 ROOT = sp.sqrt(N)
 SIZES = list(product((1, 2, 3, 5), (1, 2, 3), (1, 2, 4)))  # C, d_k, d_v
@@ -126,7 +142,7 @@ def most_states(chunks, segment):
         "a segment alone": {"claim": m},
     },
 )
-def states_at_a_time(claim=N / m + m - 1):
+def states_at_a_time(claim=KEPT):
     """The most states kept on the way back, one checkpoint in m chunks."""
     return [
         most_states(chunks, segment) - claim.subs({N: chunks, m: segment})
@@ -148,5 +164,4 @@ def states_at_a_time(claim=N / m + m - 1):
 )
 def the_best_segment(best=ROOT):
     """N/m + m - 1 has slope 0 at m = sqrt N, where it is 2 sqrt N - 1."""
-    kept = N / m + m - 1
-    return [sp.diff(kept, m).subs(m, best), kept.subs(m, best) - (2 * sp.sqrt(N) - 1)]
+    return [sp.diff(KEPT, m).subs(m, best), KEPT.subs(m, best) - (2 * sp.sqrt(N) - 1)]

@@ -26,12 +26,20 @@ from .ch14_kernels import (
     transform,
 )
 from .data import worst
+from .page import side
 from .registry import verifies
 
 T, C, b, d_k, d_v, H_k, H_v = sp.symbols("T C b d_k d_v H_k H_v", positive=True)
-FLOOR = 2 * b * T * (H_k * d_k + H_v * d_v) + 8 * T * H_v + 8 * H_v * d_k * d_v
-TWO = b * T * (H_k * d_k + 2 * H_v * C) + 8 * T * H_v
-THREE = 2 * b * T * (H_k * d_k + H_v * d_k + 2 * H_v * d_v + H_v * d_k * d_v / C) + 12 * T * H_v
+FLOOR = side(
+    "eq-floor-bytes",
+    otherwise=2 * b * T * (H_k * d_k + H_v * d_v) + 8 * T * H_v + 8 * H_v * d_k * d_v,
+)
+TWO = side("eq-bytes-two-kernels", otherwise=b * T * (H_k * d_k + 2 * H_v * C) + 8 * T * H_v)
+THREE = side(
+    "eq-bytes-three-kernels",
+    otherwise=2 * b * T * (H_k * d_k + H_v * d_k + 2 * H_v * d_v + H_v * d_k * d_v / C)
+    + 12 * T * H_v,
+)
 SIZES = list(product((1, 2), (2, 4), (2, 3), (1, 4), (2, 4)))  # H_k, H_v, d_k, d_v, C
 
 

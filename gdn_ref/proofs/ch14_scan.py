@@ -8,6 +8,7 @@ import sympy as sp
 from .ch14_designs import FLOOR, TWO, C, H_k, H_v, T, b, d_k, d_v
 from .ch14_kernels import outputs, scan, states
 from .counting import multiplications
+from .page import side
 from .registry import definition, verifies
 
 s, n, rho, d, r = sp.symbols("s n rho d r", positive=True)
@@ -17,8 +18,16 @@ definition(
     "A model: four times, of which none can be undercut; their largest stands for a forward pass.",
 )
 
-SCAN = T * H_v * (6 * d_k * d_v + 4 * C * d_v + 2 * s * C * d_k)
-THREE = T * H_v * (6 * d_k * d_v + 4 * C * d_v + 4 * C * d_k)
+SCAN = side(
+    "eq-flops-scan",
+    r"F_\text{two}",
+    otherwise=T * H_v * (6 * d_k * d_v + 4 * C * d_v + 2 * s * C * d_k),
+)
+THREE = side(
+    "eq-flops-scan",
+    r"F_\text{three}",
+    otherwise=T * H_v * (6 * d_k * d_v + 4 * C * d_v + 4 * C * d_k),
+)
 SIZES = list(product((1, 2), (1, 2), (2, 3), (2, 4), (1, 2)))  # H_k, C, d_k, d_v, slices
 
 
@@ -77,7 +86,7 @@ def scan_is_counted(claim=SCAN, three=THREE):
     return residuals
 
 
-OVERLAP = T * H_k * d_k * (C + n)
+OVERLAP = side("eq-shared-keys", otherwise=T * H_k * d_k * (C + n))
 
 
 @verifies(
@@ -123,7 +132,10 @@ def recomputing_breaks_even(most=1 + b * rho / d_k):
     return sp.simplify((again - rho * moved).subs(s, most))
 
 
-INTENSITY = (6 * d + 4 * C + 2 * s * C) / (2 * b * (1 + 1 / r) + (b * C + 4) / d)
+INTENSITY = side(
+    "eq-scan-intensity",
+    otherwise=(6 * d + 4 * C + 2 * s * C) / (2 * b * (1 + 1 / r) + (b * C + 4) / d),
+)
 
 
 @verifies(

@@ -10,9 +10,14 @@ from .ch14_designs import FLOOR, TWO, C, H_k, H_v, T, b, d_k, d_v
 from .ch14_kernels import Memory, chunks, decays, heads, scan, shared, transform
 from .counting import depth, known, multiplications, numbers
 from .data import worst
+from .page import side
 from .registry import verifies
 
 s, m, N = sp.symbols("s m N", positive=True)
+ONE_CHAIN = side("eq-scan-chain", "one chain", otherwise=3 * N)
+CUT = side("eq-scan-chain", "segments", otherwise=6 * m + N / m - 2)
+BEST = side("eq-best-segment", r"m_\ast", otherwise=sp.sqrt(N / 6))
+LEAST = side("eq-best-segment", 1, otherwise=2 * sp.sqrt(6 * N) - 2)
 
 
 def chain(tokens, c, segment=None, h=1, m_=2, n_=2):
@@ -76,14 +81,14 @@ def join(maps, S, compose=affine.compose):
     method="enumeration",
     covers="counted, 4 to 12 chunks, 2 to 6 segments",
     mutants={
-        "two products a chunk": {"plain": 2 * N},
-        "outputs in the chain": {"plain": 4 * N},
+        "two products a chunk": {"plain": ONE_CHAIN - N},
+        "outputs in the chain": {"plain": ONE_CHAIN + N},
         "segments without maps": {"cut": 3 * m + N / m},
         "maps composed for free": {"cut": 6 * m},
-        "one more composition": {"cut": 6 * m + N / m - 1},
+        "one more composition": {"cut": CUT + 1},
     },
 )
-def chain_is_counted(plain=3 * N, cut=6 * m + N / m - 2):
+def chain_is_counted(plain=ONE_CHAIN, cut=CUT):
     """Read, solve, write; with segments first all maps, then a row of compositions, then again."""
     residuals = []
     for links, segment in ((4, 2), (6, 2), (6, 3), (12, 2), (12, 4)):
@@ -92,9 +97,6 @@ def chain_is_counted(plain=3 * N, cut=6 * m + N / m - 2):
         residuals.append(chain(tokens, 2) - plain.subs(at))
         residuals.append(chain(tokens, 2, size) - cut.subs(at))
     return residuals
-
-
-BEST, LEAST = sp.sqrt(N / 6), 2 * sp.sqrt(6 * N) - 2
 
 
 @verifies(
@@ -109,16 +111,17 @@ BEST, LEAST = sp.sqrt(N / 6), 2 * sp.sqrt(6 * N) - 2
 )
 def best_segment(best=BEST, least=LEAST):
     """The chain exceeds its least by a square."""
-    excess = 6 * m + N / m - 2 - least
+    excess = CUT - least
     return [
         sp.simplify(excess - (sp.sqrt(6 * m) - sp.sqrt(N / m)) ** 2),
         sp.simplify(excess.subs(m, best)),
     ]
 
 
-MAP_FLOPS = (4 * d_k + 2 * C) * (d_v + d_k)
+MAP_FLOPS = side("eq-segment-flops", otherwise=(4 * d_k + 2 * C) * (d_v + d_k))
 MAP_BYTES = 8 * H_v * d_k * ((2 * s - 1) * d_v + (s - 2) * d_k) + 4 * H_v * d_k * d_v
 TOKEN_BYTES = T * (1 - 1 / s) * (b * H_k * d_k + H_v * (b * d_v + b * C + 4))
+MORE = side("eq-segment-bytes", otherwise=MAP_BYTES + TOKEN_BYTES, sigma=s)
 
 
 def segmented(inputs, width, c, segment, compose=affine.compose):
@@ -145,20 +148,20 @@ def segmented(inputs, width, c, segment, compose=affine.compose):
     method="enumeration",
     covers="counted as what each kernel takes and returns; 12 tokens, 2 to 6 segments, C 1 and 2",
     mutants={
-        "maps stay on the chip": {"maps": 0 * MAP_BYTES},
-        "F of the first segment too": {"maps": MAP_BYTES + 8 * H_v * d_k**2},
-        "the last segment mapped": {"tokens": TOKEN_BYTES * s / (s - 1)},
-        "no second reading": {"tokens": 0 * TOKEN_BYTES},
+        "maps stay on the chip": {"more": MORE - MAP_BYTES},
+        "F of the first segment too": {"more": MORE + 8 * H_v * d_k**2},
+        "the last segment mapped": {"more": MORE + TOKEN_BYTES / (s - 1)},
+        "no second reading": {"more": MORE - TOKEN_BYTES},
     },
 )
-def segment_bytes(tokens=TOKEN_BYTES, maps=MAP_BYTES):
+def segment_bytes(more=MORE):
     """What segments move more than the two kernels do."""
     residuals = []
     for h_k, c, segment, n_ in product((1, 2), (1, 2), (2, 4, 6), (2, 3)):
         inputs = heads(12, h_k, 4, 3, n_)
         moved = sum(segmented(inputs, 2, c, segment)[2].values())
         at = {T: 12, C: c, b: 2, d_k: 3, d_v: n_, H_k: h_k, H_v: 4, s: 12 // segment}
-        residuals.append(moved - (FLOOR + TWO + tokens + maps).subs(at))
+        residuals.append(moved - (FLOOR + TWO + more).subs(at))
     return residuals
 
 

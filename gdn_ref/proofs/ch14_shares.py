@@ -6,13 +6,15 @@ import sympy as sp
 from .ch14_kernels import heads, scan, transform
 from .ch14_segments import last_state
 from .data import worst
+from .page import side
 from .registry import verifies
 
 P, p = sp.symbols("P p", integer=True, positive=True)
 eta = sp.symbols("eta", positive=True)
 x, HALF = 1 - eta, sp.Rational(1, 2)
-SHARE = (1 - x**p) / (1 - x**P)  # of the chunks, for the first p of P programs
-WALK = eta / (1 - x**P)  # the time of all, in that of one program alone
+BY = {"x": x, "P": P, "p": p, "eta": eta}
+SHARE = side("eq-share-of-chunks", "a_p", otherwise=(1 - x**p) / (1 - x**P), **BY)  # of the chunks
+WALK = side("eq-share-of-chunks", "t", otherwise=eta / (1 - x**P), **BY)  # of one program's time
 
 
 @verifies(
@@ -40,11 +42,11 @@ def all_end_together(share=SHARE, walk=WALK):
     own = share.subs(p, p + 1) - share
     many = [sp.limit(walk.subs(eta, part), P, sp.oo) - part for part in (HALF, 3 * HALF / 4)]
     return [
-        sp.simplify(eta * share + own - walk),
-        sp.simplify(share.subs(p, 0)),
-        sp.simplify(share.subs(p, P) - 1),
-        sp.simplify(walk.subs(P, 1) - 1),
-        sp.simplify(walk.subs(eta, 1) - 1),
+        eta * share + own - walk,
+        share.subs(p, 0),
+        share.subs(p, P) - 1,
+        walk.subs(P, 1) - 1,
+        walk.subs(eta, 1) - 1,
         *many,
     ]
 

@@ -1,22 +1,22 @@
 """Checks of chapter 15: the kernels' algebra, transposed, in slices, in blocks, in segments."""
 
 import numpy as np
-from sympy import DiagMatrix, MatrixSymbol, symbols
+from sympy import MatrixSymbol, symbols
 
 from .. import affine, gated_delta_rule, wy
 from ..chunking import decay
 from . import modular
 from .data import hard_inputs, relative_error, worst
 from .registry import verifies
-from .symbols import S, d_k, d_v
+from .symbols import Diagonal, S, d_k, d_v
 from .token_forms import first_chunk, modular_tokens, recurrence
 
 C = symbols("C", integer=True, positive=True)
 Q, K, V, T, P = (
     MatrixSymbol(name, C, width) for name, width in zip("QKVTP", (d_k, d_k, d_v, C, C), strict=True)
 )
-D = DiagMatrix(MatrixSymbol("gamma", C, 1))
-TO_END = DiagMatrix(MatrixSymbol("to_end", C, 1))
+D = Diagonal("gamma", C, C)
+TO_END = Diagonal("to_end", C, C)
 E = MatrixSymbol("E", C, d_v)
 gamma_C = symbols("gamma_C")
 

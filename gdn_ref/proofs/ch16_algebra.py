@@ -1,14 +1,14 @@
 """Checks of chapter 16: what the backward kernels rearrange, line by line."""
 
 import numpy as np
-from sympy import DiagMatrix, MatrixSymbol, symbols
+from sympy import MatrixSymbol, symbols
 
 from .. import affine, backward, wy
 from ..chunking import decay
 from . import modular
 from .data import hard_inputs, relative_error
 from .registry import verifies
-from .symbols import d_k, d_v
+from .symbols import Diagonal, d_k, d_v
 
 C = symbols("C", integer=True, positive=True)
 Q, K, dO, dE, Z = (
@@ -16,7 +16,7 @@ Q, K, dO, dE, Z = (
     for name, width in zip(("Q", "K", "dO", "dE", "Z"), (d_k, d_k, d_v, d_v, d_v), strict=True)
 )
 T, P, N = (MatrixSymbol(name, C, C) for name in "TPN")
-B, D, TO_END = (DiagMatrix(MatrixSymbol(name, C, 1)) for name in ("beta", "gamma", "to_end"))
+B, D, TO_END = (Diagonal(name, C, C) for name in ("beta", "gamma", "to_end"))
 dS_next = MatrixSymbol("dS_next", d_v, d_k)
 gamma_C = symbols("gamma_C")
 

@@ -18,11 +18,15 @@ from .ch16_kernels import (
     state_gradients,
 )
 from .data import worst
+from .page import side
 from .registry import verifies
 
 N, m, s = sp.symbols("N m s", positive=True)
 
-FLOOR = b * T * (4 * H_k * d_k + 3 * H_v * d_v) + 16 * T * H_v + 12 * H_v * d_k * d_v
+FLOOR = side(
+    "eq-backward-floor",
+    otherwise=b * T * (4 * H_k * d_k + 3 * H_v * d_v) + 16 * T * H_v + 12 * H_v * d_k * d_v,
+)
 STATES = H_v * d_k * d_v / C  # numbers of all chunks' states, a token
 KERNELS = {
     "inverses": b * T * (H_k * d_k + H_v * C) + 12 * T * H_v,
@@ -34,13 +38,21 @@ KERNELS = {
     + 8 * H_v * d_k * d_v,
     "chunk_gradients": b * T * (4 * H_k * d_k + H_v * (3 * d_v + C) + 2 * STATES) + 16 * T * H_v,
 }
-MORE = b * T * (4 * H_k * d_k + 3 * H_v * d_v + 4 * H_v * C + 4 * STATES) + 28 * T * H_v
+MORE = side(
+    "eq-backward-bytes",
+    otherwise=b * T * (4 * H_k * d_k + 3 * H_v * d_v + 4 * H_v * C + 4 * STATES) + 28 * T * H_v,
+)
 FLOPS = {
     "chunk_states": 4 * d_k * d_v + 2 * C * d_v,
     "state_gradients": 6 * d_k * d_v + 4 * C * d_v + 2 * s * C * d_k,
     "chunk_gradients": 8 * d_k * d_v + 6 * C * d_v + 10 * C * d_k,
 }
-TOTAL = T * H_v * (18 * d_k * d_v + 12 * C * d_v + (10 + 2 * s) * C * d_k)
+TOTAL = side(
+    "eq-backward-flops",
+    otherwise=T * H_v * (18 * d_k * d_v + 12 * C * d_v + (10 + 2 * s) * C * d_k),
+)
+KEPT = side("eq-backward-segments", otherwise=N / m + 2 * m - 1)
+LEAST = side("eq-backward-segments", at=2, otherwise=2 * sp.sqrt(2 * N) - 1)
 BEST = sp.sqrt(N / 2)
 SIZES = list(product((1, 2), (2, 4), (3,), (1, 4), (2, 4)))  # H_k, H_v, d_k, d_v, C
 TOKENS = 8
@@ -194,12 +206,12 @@ def most_kept(chunks, segment, freed=True):
     method="enumeration",
     covers="walks over up to 64 chunks, every segment that divides them",
     mutants={
-        "without the gradients": {"claim": N / m + m - 1},
-        "the checkpoint counted twice": {"claim": N / m + 2 * m},
+        "without the gradients": {"claim": KEPT - m},
+        "the checkpoint counted twice": {"claim": KEPT + 1},
         "segments not freed": {"freed": False},
     },
 )
-def states_at_a_time(claim=N / m + 2 * m - 1, freed=True):
+def states_at_a_time(claim=KEPT, freed=True):
     """The most that is kept, counted, less the formula."""
     return [
         most_kept(chunks, segment, freed) - claim.subs({N: chunks, m: segment})
@@ -221,8 +233,4 @@ def states_at_a_time(claim=N / m + 2 * m - 1, freed=True):
 )
 def the_best_segment(best=BEST):
     """N/m + 2 m - 1 has slope 0 at m = sqrt(N/2), where it is 2 sqrt(2 N) - 1."""
-    kept = N / m + 2 * m - 1
-    return [
-        sp.diff(kept, m).subs(m, best),
-        sp.simplify(kept.subs(m, best) - (2 * sp.sqrt(2) * sp.sqrt(N) - 1)),
-    ]
+    return [sp.diff(KEPT, m).subs(m, best), KEPT.subs(m, best) - LEAST]

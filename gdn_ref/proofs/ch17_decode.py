@@ -10,6 +10,7 @@ from .ch14_kernels import Memory, heads, shared
 from .ch17_packed import part
 from .counting import multiplications
 from .modular import join
+from .page import side, value
 from .registry import verifies
 from .token_forms import chunkwise, modular_tokens, recurrence
 
@@ -93,7 +94,16 @@ def call_bytes(N, n, H_k, H_v, d_k, d_v, b, b_S, moves=2, small=8):
 
 SIZES = [(*x, d_k, d_v, 2, b_S) for x in product((1, 3), (1, 4), (2,), (2, 6))
          for d_k, d_v in ((3, 5), (4, 2)) for b_S in (2, 4)]  # fmt: skip
+LETTERS = ("N", "n", "H_k", "H_v", "d_k", "d_v", "b", "b_S")
 COUNTED = "counted as what a call takes and returns; 1 and 3 sequences, 1 and 4 tokens"
+
+
+n, r, b, b_S, d_k, d_v, H_k, H_v = sp.symbols("n r b b_S d_k d_v H_k H_v", positive=True)
+SPARED = side("eq-grouped-bytes", otherwise=2 * b * (H_v - H_k) * d_k)
+
+
+def named(sizes):
+    return dict(zip(LETTERS, sizes, strict=True))
 
 
 @verifies(
@@ -113,7 +123,12 @@ COUNTED = "counted as what a call takes and returns; 1 and 3 sequences, 1 and 4 
 )
 def a_call_is_counted(claim=call_bytes):
     """What the call moves, against the formula."""
-    return [counted(*x) - claim(*x) for x in SIZES]
+    found = [(x, counted(*x)) for x in SIZES]
+    return [
+        moved - formula
+        for x, moved in found
+        for formula in (claim(*x), value("eq-decode-bytes", otherwise=moved, **named(x)))
+    ]
 
 
 @verifies(
@@ -121,26 +136,27 @@ def a_call_is_counted(claim=call_bytes):
     method="enumeration",
     covers=COUNTED,
     mutants={
-        "keys alone": {"claim": lambda N, n, H_k, H_v, d_k, b: N * n * b * (H_v - H_k) * d_k},
-        "all of them": {"claim": lambda N, n, H_k, H_v, d_k, b: 2 * N * n * b * H_v * d_k},
-        "once a call": {"claim": lambda N, n, H_k, H_v, d_k, b: 2 * N * b * (H_v - H_k) * d_k},
+        "keys alone": {"claim": SPARED / 2},
+        "all of them": {"claim": SPARED.subs(H_k, 0)},
+        "once a call": {"claim": SPARED / n},
     },
 )
-def sharing_is_counted(
-    claim=lambda N, n, H_k, H_v, d_k, b: 2 * N * n * b * (H_v - H_k) * d_k,
-):
+def sharing_is_counted(claim=SPARED):
     """Bytes with a copy of each query and key for every value head, minus those without."""
     residuals = []
     for x in SIZES:
-        N, n, H_k, H_v, d_k, _, b, _ = x
-        saved = counted(*x, copies=H_v // H_k) - counted(*x)
-        residuals.append(saved - claim(N, n, H_k, H_v, d_k, b))
+        at = named(x)
+        saved = counted(*x, copies=at["H_v"] // at["H_k"]) - counted(*x)
+        formula = claim.subs({letter: at[str(letter)] for letter in claim.free_symbols})
+        residuals.append(saved - at["N"] * at["n"] * formula)
     return residuals
 
 
-n, r, b, b_S, d_k, d_v = sp.symbols("n r b b_S d_k d_v", positive=True)
 TOKEN = 2 * b * (d_k / r + d_v) + 8
-INTENSITY = 8 * n * d_k * d_v / (2 * b_S * d_k * d_v + n * TOKEN)
+ROOF = side("eq-decode-intensity", at=2, otherwise=4 * n / b_S)
+INTENSITY = side(
+    "eq-decode-intensity", otherwise=8 * n * d_k * d_v / (2 * b_S * d_k * d_v + n * TOKEN)
+)
 
 
 def token_flops(d_k, d_v):
@@ -160,12 +176,12 @@ def token_flops(d_k, d_v):
     covers="every size",
     part="the inequality, and that nothing less bounds it",
     mutants={
-        "below 2 n / b_S": {"roof": 2 * n / b_S},
-        "the roof of one token": {"roof": 4 / b_S},
-        "twice the roof": {"roof": 8 * n / b_S},
+        "below 2 n / b_S": {"roof": ROOF / 2},
+        "the roof of one token": {"roof": ROOF / n},
+        "twice the roof": {"roof": 2 * ROOF},
     },
 )
-def below_the_roof(roof=4 * n / b_S):
+def below_the_roof(roof=ROOF):
     """What the roof is more by is positive; and it is met where a token brings nothing."""
     above = (roof - INTENSITY).together().factor()
     return [int(not above.is_positive), sp.simplify(INTENSITY.subs(TOKEN, 0) - roof)]

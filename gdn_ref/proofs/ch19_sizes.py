@@ -4,6 +4,7 @@ import torch
 
 from ..layers import GatedDeltaNet, GatedDeltaNetCache
 from .ch20_model import Hybrid
+from .page import value
 from .registry import verifies
 
 CASES = ((32, 2, 8, 4, 8, 4), (24, 3, 4, 3, 8, 2), (16, 1, 6, 4, 5, 3), (20, 2, 5, 2, 10, 4))
@@ -12,6 +13,12 @@ CASES = ((32, 2, 8, 4, 8, 4), (24, 3, 4, 3, 8, 2), (16, 1, 6, 4, 5, 3), (20, 2, 
 def hybrid(hidden, H, K, HV, V, W):
     """One Gated DeltaNet layer of these sizes, in the words of chapter 20."""
     return Hybrid(1, 0, hidden, 1, 1, 1, H, HV, K, V, 1, 1, taps=W)
+
+
+def named(hidden, H, K, HV, V, W):
+    """The letters of the page; numbers are bfloat16, those of a state float32."""
+    channels = 2 * H * K + HV * V
+    return {"D": hidden, "H_v": HV, "d_k": K, "d_v": V, "W": W, "chi": channels, "b": 2, "b_S": 4}
 
 
 def layer(hidden, H, K, HV, V, W, **made):
@@ -41,6 +48,7 @@ def parameters_are_counted(**replaced):
     for sizes in CASES:
         found = sum(p.numel() for p in layer(*sizes, device="meta").parameters())
         residual.append(found - parameters(hybrid(*sizes), **replaced))
+        residual.append(found - value("eq-block-parameters", otherwise=found, **named(*sizes)))
     return residual
 
 
@@ -71,4 +79,6 @@ def caches_are_weighed(**replaced):
                 net(torch.zeros(2, T, x.width, dtype=torch.bfloat16), cache)
             held = cache.conv_state.nbytes + cache.recurrent_state.nbytes
             residual.append(held - 2 * cache_bytes(x, **replaced))
+            formula = value("eq-layer-cache-bytes", otherwise=held // 2, **named(*sizes))
+            residual.append(held - 2 * formula)
     return residual

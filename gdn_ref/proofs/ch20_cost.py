@@ -15,6 +15,7 @@ from .. import gated_delta_rule
 from . import ch20_model as m
 from .ch20_stack import Watch, caches, decode, full_mixer, linear_mixer, tensors, weights
 from .data import worst
+from .page import value
 from .registry import verifies
 
 DENSE = m.Hybrid(3, 1, 8, 4, 2, 4, 2, 4, 3, 5, 7, 11)
@@ -23,6 +24,11 @@ EXPERTS = m.Hybrid(2, 2, 8, 6, 2, 4, 2, 4, 4, 6, 7, 11, gated=0, taps=3, experts
 CASES = [(x, T, n) for x in (DENSE, EXPERTS) for T in (1, 5) for n in (1, 3)]
 COUNTED = "counted, 2 stacks of 4 layers, 1 and 3 sequences of 1 and 5 tokens"
 decoded = cache(decode)
+
+
+def page(label, x, otherwise, of="", **more):
+    """What the formula of the page gives for a stack."""
+    return value(label, of, otherwise=otherwise, **m.letters(x), **more)
 
 
 def kept(x, T, n, attention):
@@ -45,7 +51,11 @@ def kept(x, T, n, attention):
 )
 def caches_are_counted(claim=m.cache_bytes):
     """Keys and values of the attention layers, for every sequence."""
-    return [kept(x, T, n, True) - n * claim(x, T) for x, T, n in CASES]
+    return [
+        kept(x, T, n, True) - n * formula
+        for x, T, n in CASES
+        for formula in (claim(x, T), page("eq-hybrid-cache-bytes", x, m.cache_bytes(x, T), T=T))
+    ]
 
 
 @verifies(
@@ -61,7 +71,11 @@ def caches_are_counted(claim=m.cache_bytes):
 )
 def states_are_counted(claim=m.state_bytes):
     """States and windows of the other layers: whatever the context is."""
-    return [kept(x, T, n, False) - n * claim(x) for x, T, n in CASES]
+    return [
+        kept(x, T, n, False) - n * formula
+        for x, T, n in CASES
+        for formula in (claim(x), page("eq-hybrid-state-bytes", x, m.state_bytes(x)))
+    ]
 
 
 @verifies(
@@ -88,9 +102,10 @@ def weights_are_counted(full=m.full_weights, linear=m.linear_weights):
     residuals = []
     for x in (DENSE, EXPERTS):
         layers = weights(x)["layers"]
-        for layer, claim in ((layers[0], linear), (layers[-1], full)):
+        for layer, claim, of in ((layers[0], linear, "W_s"), (layers[-1], full, "W_a")):
             mixer = {k: y for k, y in layer.items() if k not in ("experts", "shared", "router")}
-            residuals.append(sum(y.numel() for y in tensors(mixer)) - claim(x))
+            found = sum(y.numel() for y in tensors(mixer))
+            residuals += [found - claim(x), found - page("eq-hybrid-weights", x, found, of)]
     return residuals
 
 
@@ -116,7 +131,12 @@ def weights_are_counted(full=m.full_weights, linear=m.linear_weights):
 )
 def flops_are_counted(claim=m.token_flops):
     """The products of one step: T earlier tokens and the token itself."""
-    return [decoded(x, T, n)["flops"] - n * claim(x, T + 1) for x, T, n in CASES]
+    residuals = []
+    for x, T, n in CASES:
+        each = sp.Rational(decoded(x, T, n)["flops"], n)
+        formula = page("eq-hybrid-flops", x, each, T=T + 1, W=m.active_weights(x))
+        residuals += [each - claim(x, T + 1), each - formula]
+    return residuals
 
 
 @verifies(
@@ -139,7 +159,13 @@ def decoding_is_counted(
         found = decoded(x, T, n)
         weights_ = once(n) * m.weight_bytes(x, n, read=read(x, found["experts"]))
         claim = weights_ + n * (twice * m.state_bytes(x) + m.cache_bytes(x, T + rows))
-        residuals.append(found["read"] + found["written"] - claim)
+        moved = found["read"] + found["written"]
+        more = {
+            "n": n, "T": T, "E_n": sp.Rational(found["experts"], x.layers),
+            "W_0": m.common_weights(x), "W_e": m.expert_weights(x),
+            "M_state": m.state_bytes(x), "M_cache": m.cache_bytes(x, 1),  # linear in T
+        }  # fmt: skip
+        residuals += [moved - claim, moved - page("eq-hybrid-decode-bytes", x, moved, **more)]
     return residuals
 
 
@@ -230,8 +256,10 @@ def memories_are_counted(
         ones = torch.ones(1, x.value_heads)
         step = (S, q, k, v, -ones, ones)
         flops, read = watched([S], lambda step=step: gated_delta_rule.step(*step))
-        residuals.append(sp.Rational(flops, read + S.nbytes) - state(x))
+        found = sp.Rational(flops, read + S.nbytes)
+        residuals += [found - state(x), found - page("eq-hybrid-intensity", x, found, "I_s")]
         query = torch.randn(1, x.kv_heads, x.q_heads // x.kv_heads, x.head).to(K.dtype)
         flops, read = watched([K, V], lambda q=query, K=K, V=V: (q @ K.mT) @ V)
-        residuals.append(sp.Rational(flops, read) - cached(x))
+        found = sp.Rational(flops, read)
+        residuals += [found - cached(x), found - page("eq-hybrid-intensity", x, found, "I_a")]
     return residuals

@@ -1,11 +1,13 @@
 """Chapter 20: where the costs cross, how many experts a batch reads, how sharp attention can be."""
 
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
 import sympy as sp
 
 from . import ch20_model as m
+from .page import side, value
 from .registry import verifies
 
 SIZES = sp.symbols("L_s L_a D H_q H_c d H_k H_v d_k d_v F V", positive=True)
@@ -26,9 +28,14 @@ def mixed(first, rest):
     return share() * first + (1 - share()) * rest
 
 
-EQUAL = m.crossover(X, b, b_S)
-RATIO = mixed(1, EQUAL / T)
-FLOPS_EQUAL = m.flops_crossover(X)
+def printed(label, otherwise, of="", **more):
+    """The side of a label in the letters of X."""
+    return side(label, of, otherwise=otherwise, **m.letters(X, b, b_S), **more)
+
+
+EQUAL = printed("eq-hybrid-crossover", m.crossover(X, b, b_S))
+RATIO = printed("eq-hybrid-share", mixed(1, EQUAL / T), varphi=share(), T_0=EQUAL)
+FLOPS_EQUAL = printed("eq-hybrid-flops-crossover", m.flops_crossover(X), W=m.active_weights(X))
 
 
 @verifies(
@@ -61,7 +68,7 @@ def every_share_crosses_there(at=EQUAL):
     """At that context two stacks keep as much, whatever their shares of attention are."""
     some = sp.symbols("f g", positive=True)
     f, g = (m.kept_bytes(m.with_share(X, full), at, b, b_S) for full in some)
-    return sp.simplify(f - g)
+    return [sp.simplify(f - g), m.crossover(X, b, b_S) - EQUAL]
 
 
 @verifies(
@@ -76,11 +83,12 @@ def every_share_crosses_there(at=EQUAL):
 )
 def attention_costs_the_weights(at=FLOPS_EQUAL):
     """At that context attention takes as many FLOPs as the weights."""
-    return sp.simplify(m.attention_flops(X, at) - 2 * m.active_weights(X))
+    return [m.attention_flops(X, at) - 2 * m.active_weights(X), m.flops_crossover(X) - FLOPS_EQUAL]
 
 
 def formula(E, k, n):
-    return E * (1 - (1 - sp.Rational(k, E)) ** n)
+    mean = E * (1 - (1 - sp.Rational(k, E)) ** n)
+    return value("eq-hybrid-experts", otherwise=mean, E=E, k=k, n=n)
 
 
 @verifies(
@@ -101,7 +109,9 @@ def experts_are_counted(claim=formula):
     for E, k, n in ((4, 2, 1), (4, 2, 2), (4, 2, 3), (5, 2, 3), (5, 3, 2), (3, 1, 3)):
         choices = list(product(combinations(range(E), k), repeat=n))
         read = sum(len(set().union(*choice)) for choice in choices)
-        residuals.append(sp.Rational(read, len(choices)) - claim(E, k, n))
+        found = sp.Rational(read, len(choices))
+        x = replace(X, experts=sp.Integer(E), chosen=k)
+        residuals += [found - claim(E, k, n), found - m.experts_read(x, n)]
     return residuals
 
 

@@ -44,6 +44,15 @@ class Hybrid:
         return 2 * self.key_heads * self.d_k + self.value_heads * self.d_v
 
 
+def letters(x, b=2, b_S=4):
+    """The letters of the page for these sizes."""
+    return {
+        "L_s": x.linear, "L_a": x.full, "L": x.layers, "D": x.width, "H_q": x.q_heads,
+        "H_c": x.kv_heads, "d_a": x.head, "H_k": x.key_heads, "H_v": x.value_heads, "d_k": x.d_k,
+        "d_v": x.d_v, "theta": x.gated, "kappa": x.taps, "chi": x.channels, "b": b, "b_S": b_S,
+    }  # fmt: skip
+
+
 def with_share(x, full):
     """The same stack with `full` attention layers, the others Gated DeltaNet."""
     return replace(x, linear=x.layers - full, full=full)

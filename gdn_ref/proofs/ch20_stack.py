@@ -146,10 +146,10 @@ def feed_forward(x, w, h):
     return out, len(used)
 
 
-def decode(x, T, n):
+def decode(x, T, n, dtype=ROWS):
     """One step of n sequences of T tokens, watched: FLOPs, bytes, and experts read in all."""
-    w, kept = weights(x), caches(x, T, n)
-    h = torch.randn(n, x.width, generator=torch.Generator().manual_seed(2)).to(ROWS)
+    w, kept = weights(x, dtype), caches(x, T, n, dtype)
+    h = torch.randn(n, x.width, generator=torch.Generator().manual_seed(2)).to(dtype)
     watch, new, experts = Watch([*tensors(w), *tensors(kept)]), [], 0
     with watch:
         for layer, cache in zip(w["layers"], kept, strict=True):

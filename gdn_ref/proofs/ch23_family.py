@@ -7,6 +7,7 @@ matrices are their own transposes, so `G` and `D` are written so; that they comm
 
 from sympy import Identity, MatrixSymbol, Rational, Symbol, symbols
 
+from .page import side
 from .registry import definition, verifies
 from .symbols import I_k, K, S, U, d_k, d_v, k, no_tokens, q, r
 
@@ -182,6 +183,7 @@ def minibatch(at=S, sign=1):
 
 
 c, N = symbols("c N", positive=True)
+SHARE = side("eq-family-share", otherwise=(c + 1) / (N * c + 1), c=c, C=N * c)
 
 
 @verifies(
@@ -193,7 +195,7 @@ c, N = symbols("c N", positive=True)
 def share(own=1):
     """N triangles of side c in one of side N c, both with their diagonals."""
     inside, all_pairs = N * c * (c + own) / 2, N * c * (N * c + 1) * Rational(1, 2)
-    return (inside / all_pairs - (c + 1) / (N * c + 1)).simplify()
+    return inside / all_pairs - SHARE
 
 
 L, do = MatrixSymbol("Lambda", d_v, d_k), MatrixSymbol("do", d_v, 1)

@@ -8,7 +8,8 @@ modulo p, for every choice of the variables. If two sides differ as polynomials 
 their difference has degree D, then at a uniformly random point they agree with probability at
 most D / p (Schwartz, Zippel). p is about 2.3e18.
 
-A product splits each factor in three limbs of 21 bits. The product of two limbs has 42 bits, and
+A product of two numbers splits each in halves of 31 and 30 bits, whose products fit 64 bits. A
+product of matrices splits each in three limbs of 21 bits. The product of two limbs has 42 bits, and
 a sum of 3 * 512 of them still fits the 53 bits of a float64, so BLAS multiplies exactly.
 2^61 = 1 modulo p, so a shift by s bits is a rotation of 61 bits.
 """
@@ -17,11 +18,14 @@ import numpy as np
 
 BITS = 61
 P = 2**BITS - 1
+HALF = 31
 LIMB = 21
 LONGEST_SUM = 512  # terms of a matrix product that stay exact
 ROWS_AT_ONCE = 16
 
 _LIMB_MASK = 2**LIMB - 1
+_LIMBS = [LIMB * i for i in range(3)]  # where each begins
+_PLACES = [LIMB * i % BITS for i in range(5)]
 
 
 class Mod:
@@ -52,11 +56,11 @@ class Mod:
         return self + (-_coerce(other))
 
     def __mul__(self, other):
-        return Mod(_exact(self.residues, _coerce(other).residues, np.multiply))
+        return Mod(_times(self.residues, _coerce(other).residues))
 
     def __matmul__(self, other):
         assert self.shape[-1] <= LONGEST_SUM
-        return Mod(_exact(self.residues, _coerce(other).residues, _matmul))
+        return Mod(_summed(self.residues, _coerce(other).residues))
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -97,17 +101,26 @@ def _coerce(x):
     return Mod(np.asarray(np.asarray(x) % P, dtype=np.uint64))
 
 
-def _exact(a, b, product):
-    limbs_a, limbs_b = _limbs(a), _limbs(b)
-    total = np.uint64(0)
-    for place in range(2 * len(limbs_a) - 1):
-        pairs = [
-            product(limbs_a[i], limbs_b[place - i])
-            for i in range(len(limbs_a))
-            if 0 <= place - i < len(limbs_b)
-        ]
-        total = total + _rotate(sum(pairs).astype(np.uint64), place * LIMB)
-    return total % P
+def _times(a, b):
+    """`a b` entry by entry: 2^62 hh + 2^31 mid + ll, where 2^61 = 1 and mid = 2^30 high + low."""
+    a_high, a_low = a >> HALF, a & (2**HALF - 1)
+    b_high, b_low = b >> HALF, b & (2**HALF - 1)
+    mid = a_high * b_low + a_low * b_high
+    high, low = mid >> (BITS - HALF), mid & (2 ** (BITS - HALF) - 1)
+    return (2 * (a_high * b_high) + high + (low << HALF) + a_low * b_low) % P
+
+
+def _summed(a, b):
+    """`a @ b`."""
+    (a0, a1, a2), (b0, b1, b2) = _limbs(a), _limbs(b)
+    places = [
+        _matmul(a0, b0),
+        _matmul(a0, b1) + _matmul(a1, b0),
+        _matmul(a0, b2) + _matmul(a1, b1) + _matmul(a2, b0),
+        _matmul(a1, b2) + _matmul(a2, b1),
+        _matmul(a2, b2),
+    ]
+    return _rotated(np.array(places).astype(np.uint64), _PLACES).sum(axis=0) % P
 
 
 def _matmul(a, b):
@@ -123,10 +136,15 @@ def _matmul(a, b):
 
 def _limbs(x):
     """Three float64 arrays: the low, middle and high 21 bits."""
-    return [((x >> np.uint64(LIMB * i)) & _LIMB_MASK).astype(np.float64) for i in range(3)]
+    return ((x >> _along(_LIMBS, x)) & _LIMB_MASK).astype(np.float64)
 
 
-def _rotate(x, s):
-    """`x 2^s` modulo p for x below 2^61, not fully reduced (at most p)."""
-    s %= BITS
-    return ((x << np.uint64(s)) & P) | (x >> np.uint64(BITS - s))
+def _rotated(x, s):
+    """`x 2^s` modulo p for x below 2^61, each with its s, not fully reduced (at most p)."""
+    s = _along(s, x[0])
+    return ((x << s) & P) | (x >> (BITS - s))
+
+
+def _along(shifts, x):
+    """The shifts on an axis ahead of those of x."""
+    return np.array(shifts, dtype=np.uint64).reshape(-1, *(1,) * x.ndim)

@@ -161,13 +161,15 @@ def magnitude(residual, method):
     if dtype is not None:  # an array of integers
         return int(bool((residual != 0).any()))
     if hasattr(residual, "doit"):  # sympy: expressions, matrices, matrix expressions
+        from .symbols import nonzero_somewhere  # sympy is imported with the first check
+
         residual = residual.doit()
         residual = residual.expand() if hasattr(residual, "expand") else residual
         zero = getattr(residual, "is_ZeroMatrix", False) or getattr(
             residual, "is_zero_matrix", None
         )
         if zero is None:
-            zero = residual == 0 or residual.simplify() == 0
+            zero = residual == 0 or not nonzero_somewhere(residual) and residual.simplify() == 0
         return int(not zero)
     return int(residual != 0)
 

@@ -70,6 +70,25 @@ def printed_complaints(result):
     return [f"FAILED {where}: {problem}" for problem in result["problems"]]
 
 
+def beyond_one_edit(pages):
+    """What became of two edits at a time, and of terms of the same value, over these equations."""
+    rows = []
+    for kind, words in (("doubles", "double edits"), ("alike", "terms of equal value exchanged")):
+        found = [page[kind] for page in pages]
+        number, refused = (sum(m[key] for m in found) for key in ("by_number", "refused"))
+        equal, left = (sum(len(m[key]) for m in found) for key in ("equal", "survived"))
+        rows.append(
+            f"of {number + refused + equal + left:,} {words} {number:,} rejected by number, "
+            f"{refused:,} without a value, {equal:,} equal, {left:,} left"
+        )
+    return "; ".join(rows)
+
+
+def sentence_complaints(chapter):
+    """One line for each formula in a chapter's sentences that neither holds nor is listed."""
+    return [f"FAILED sentence in {problem}" for problem in chapter["problems"]]
+
+
 class Report:
     """What `prove` returns: printed in a notebook, it shows what was done to the equation as it
     is printed, then each check and what it rejected."""
@@ -106,8 +125,13 @@ def _printed_lines(r):
         by = ", ".join(f"{count} {kind}" for kind, count in sorted(found["kinds"].items()))
         yield f"  altered forms: {by}"
         yield f"  {found['by_number']} rejected by number, {found['refused']} without a value"
-        for same in found["equal"]:
+        yield f"  {beyond_one_edit([r])}"
+        for same in (s for kind in ("mutants", "doubles", "alike") for s in r[kind]["equal"]):
             yield f"  equal: {same['form']} ({same['why']})"
+        if r["data"]:
+            yield f"  its data contain {', '.join(r['data'])}"
+        for what in r["needs"]:
+            yield f"  false without {what}"
 
 
 def printed_summary(r):

@@ -9,15 +9,27 @@ there. `entries` makes small matrices of symbols for the checks that do expand.
 import numpy as np
 from sympy import (
     BlockMatrix,
-    DiagMatrix,
+    Expr,
     Identity,
+    Integer,
     MatMul,
     Matrix,
+    MatrixBase,
+    MatrixExpr,
     MatrixSymbol,
     ZeroMatrix,
     block_collapse,
+    nextprime,
     symbols,
 )
+
+
+class Diagonal(MatrixSymbol):
+    """A diagonal matrix, which is its own transpose."""
+
+    def _eval_transpose(self):
+        return self
+
 
 r = symbols("r", integer=True, nonnegative=True)
 d_k, d_v = symbols("d_k d_v", integer=True, positive=True)
@@ -38,7 +50,7 @@ v = MatrixSymbol("v", d_v, 1)
 
 # Row r of Gamma as a diagonal matrix: the decay from each of the r tokens to the last of them.
 # For the next token every entry takes one factor alpha.
-D = DiagMatrix(MatrixSymbol("Gamma_r", r, 1))
+D = Diagonal("D", r, r)
 
 I_k = Identity(d_k)
 I_r = Identity(r)
@@ -73,3 +85,22 @@ def entries(name, rows, columns=1):
 def letters(name, rows, columns=1):
     """The same as a sympy matrix."""
     return Matrix(entries(name, rows, columns))
+
+
+def nonzero_somewhere(expression):
+    """Whether an expression, or an entry of a matrix, is a number other than zero at one point.
+
+    Then it is not zero, and there is no need to simplify it. The point suits what is assumed of
+    each letter: another prime number each.
+    """
+    if isinstance(expression, MatrixBase):
+        return any(map(nonzero_somewhere, expression))
+    if not isinstance(expression, Expr) or isinstance(expression, MatrixExpr):
+        return False
+    point, value = {}, 2
+    for letter in sorted(expression.free_symbols, key=str):
+        point[letter] = value = Integer(nextprime(value))
+        if any(getattr(value, f"is_{x}") is not holds for x, holds in letter.assumptions0.items()):
+            return False
+    value = expression.xreplace(point)
+    return value.is_comparable and value != 0

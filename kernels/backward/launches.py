@@ -5,10 +5,11 @@
     2  their gradients dS', Z  `state_gradients`, backwards from chunk to chunk
     3  all other gradients     `chunk_gradients`, chunks in parallel
 
-each in a form for Hopper where `goes_to_hopper` says so. 1 and 2 do not wait for each other. Z goes
-to the place of dV, as `state_gradients.factor` says. No atomics: every number has one program that
-adds it up, always in one order. As in `forward.launches`, a class holds what follows from dtypes,
-heads and flags; `Backward` looks at the tensors and cuts a batch, `Gradients` has the launches.
+each in a form for Hopper where there is one (`made_for_hopper`). 1 and 2 do not wait for each
+other. Z goes to the place of dV, as `state_gradients.factor` says. No atomics: every number has one
+program that adds it up, always in one order. As in `forward.launches`, a class holds what follows
+from dtypes, heads and flags; `Backward` looks at the tensors and cuts a batch, `Gradients` has the
+launches.
 
 Reference: `gdn_ref.backward.gradients`.
 """
@@ -21,14 +22,16 @@ import torch
 from ..forward.launches import Transform, new_transform
 from ..host import gpu
 from ..host.launch import aligned, cdiv, launcher
-from ..host.layout import in_dtype, laid_out
+from ..host.layout import laid_out
+from ..host.memory import contiguous, fill, in_dtype, like, new
 from ..host.plan import Plan, scan_launcher, scan_programs
-from ..host.routes import goes_to_hopper
+from ..host.routes import made_for_hopper, wants_whole_chunks
 from ..host.tiles import dot_precision, gradient_tiles, tile_rule
 from .chunk_gradients import chunk_gradients_kernel
 from .pieces import by_sequence, piece_length, pieces, programs_at_once
 from .state_gradients import state_gradients_kernel
 from .states import chunk_states_kernel
+from .whole_chunks import WholeChunks
 
 _streams = local()  # of a thread: device -> stream
 
@@ -65,21 +68,30 @@ class Backward:
         self.scale, self.chunk_size, self.known = scale, chunk_size, {}
 
     def __call__(self, q, k, v, g, beta, S, cu_seqlens, do, dS_last, c=None, T_inv=None):
-        q, k, v, beta, do = [x.contiguous() for x in (q, k, v, beta, in_dtype(do, v.dtype))]
-        g, cu_seqlens = [None if x is None else x.contiguous() for x in (g, cu_seqlens)]
+        do = in_dtype(do, v.dtype)
+        q, k, v, g, beta, cu_seqlens, do = map(contiguous, (q, k, v, g, beta, cu_seqlens, do))
+        # a sequence of such heads takes a multiple of 128 bytes: each piece is aligned as all are
+        hopper = made_for_hopper(k, v, self.chunk_size) and aligned(q, k, v, do)
+        if hopper and beta.numel() and wants_whole_chunks(k, v, cu_seqlens, self.chunk_size):
+            whole = WholeChunks(k, cu_seqlens, self.chunk_size)
+            q, k, v, g, beta, do = map(whole.lay, (q, k, v, g, beta, do))
+            given = (q, k, v, g, beta, S, whole.cu_seqlens)
+            *gradients, dS = self.launch(hopper, *given, do, dS_last)
+            return *map(whole.take, gradients), dS
+        return self.launch(hopper, q, k, v, g, beta, S, cu_seqlens, do, dS_last, c, T_inv)
+
+    def launch(self, hopper, q, k, v, g, beta, S, cu_seqlens, do, dS_last, c=None, T_inv=None):
+        """The same for tensors as the kernels take them; on `hopper` with those made for it."""
         S, v_first = laid_out(S)
         dS_last, dS_v_first = laid_out(dS_last)
-        dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
-        dbeta = v.new_empty(beta.shape, dtype=torch.float32)
-        dg = None if g is None else torch.empty_like(dbeta)
+        dq, dk, dv, dbeta = like(q), like(k), like(v), like(beta, torch.float32)
+        dg = None if g is None else like(dbeta)
         N = len(k) if cu_seqlens is None else len(cu_seqlens) - 1
-        dS_first = v.new_empty((N, *v.shape[2:], k.shape[3]), dtype=torch.float32)
+        dS_first = new(v, (N, *v.shape[2:], k.shape[3]), torch.float32)
         given, results = (q, k, v, g, beta, S, cu_seqlens), (dq, dk, dv, dg, dbeta, dS_first)
         if beta.numel() == 0:  # no token: the states stay
-            dS_first.zero_() if dS_last is None else dS_first.copy_(dS_last)
+            fill(dS_first, dS_last)
             return results
-        # a sequence of such heads takes a multiple of 128 bytes: each piece is aligned as all are
-        hopper = goes_to_hopper(k, v, cu_seqlens, self.chunk_size) and aligned(q, k, v, do)
         kept = c is not None and T_inv.shape[1] == gradient_chunk(k, v, self.chunk_size, hopper)
         kept = kept and aligned(T_inv)  # as it is unless hooks of autograd have copied it
         c, T_inv = by_sequence(c, T_inv, v) if kept else (None, None)
@@ -148,9 +160,9 @@ class Gradients:
         dq, dk, dv, dg, dbeta, dS_first = results
         plan, keeps_R = self.plan, self.keeps_R
         at_once = self.hopper and self.room_for_both(plan, sizes)
-        states = v.new_empty((sizes.slots, plan.HV, plan.V, plan.K))
-        dstates = torch.empty_like(states)
-        R = torch.empty_like(v, dtype=torch.float16) if keeps_R else v
+        states = new(v, (sizes.slots, plan.HV, plan.V, plan.K))
+        dstates = like(states)
+        R = like(v, torch.float16) if keeps_R else v
         kept = (R,) if keeps_R else ()
         if self.transform is not None:
             c, T_inv, _ = self.transform(sizes, k, g, beta, cu_seqlens)
@@ -229,16 +241,16 @@ def side_stream(device):
     return streams[device]
 
 
-def same_chunks(k, v, cu_seqlens, chunk_size):
+def same_chunks(k, v, chunk_size):
     """Do both passes work in the same chunks, so that the forward pass can keep its inverses?"""
-    hopper = goes_to_hopper(k, v, cu_seqlens, chunk_size)
+    hopper = made_for_hopper(k, v, chunk_size)
     return forward_chunk(k, v, chunk_size) == gradient_chunk(k, v, chunk_size, hopper)
 
 
-def new_kept(k, v, cu_seqlens, chunk_size):
+def new_kept(k, v, chunk_size):
     """Memory for what the forward pass keeps; none, if it keeps nothing."""
-    if not same_chunks(k, v, cu_seqlens, chunk_size):
-        return k.new_empty(0), k.new_empty(0, 0)
+    if not same_chunks(k, v, chunk_size):
+        return new(k, (0,)), new(k, (0, 0))
     return new_transform(k, v.shape[2], forward_chunk(k, v, chunk_size), room=True)
 
 

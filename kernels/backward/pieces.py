@@ -9,6 +9,7 @@ from itertools import repeat
 
 from ..host import gpu
 from ..host.launch import cdiv
+from ..host.memory import contiguous
 
 LEAST_BYTES = 2**27  # of a piece's states and their gradients
 
@@ -64,5 +65,5 @@ def by_sequence(c, T_inv, v):
     """
     B, T, HV = v.shape[:3]
     C = T_inv.shape[1]
-    c, T_inv = c.contiguous(), T_inv.contiguous()[:-C]
+    c, T_inv = contiguous(c), contiguous(T_inv)[:-C]
     return c.view(HV, B, T).transpose(0, 1), T_inv.view(HV, B, T, C).transpose(0, 1)

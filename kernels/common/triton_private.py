@@ -7,6 +7,8 @@ Triton from inside. It relies on
 - `CompiledKernel.run`, a `CudaLauncher`, with `launch`, the C function, or what `launcher` is
   wrapped in; and with `launch_pdl` and the like, which that function takes;
 - the order in which it takes them, which changed in 3.7;
+- `launcher_cls` of the driver, which makes it; and `src`, of which that is compiled which it is
+  for, with `make_ir`;
 - `make_tensordesc_arg`, which makes of a descriptor what that function takes;
 - a `TensorDescriptor` being what its attributes say (`tiling`);
 - `_reinterpret` of what lies in shared memory (`reinterpreted`).
@@ -17,6 +19,7 @@ of each launch.
 
 from functools import cache
 from inspect import getclosurevars, isfunction
+from threading import Event
 
 import torch
 import triton
@@ -69,6 +72,42 @@ def direct(compiled, tilings=()):
             launch(*grid, stream(device), *flags, *arguments)
 
     return start
+
+
+def in_turn(compile, before=None):
+    """`compile` such that its part in Python waits for the one `before`; and this part's own end.
+
+    `compile` is what Triton would run in a thread: `make_ir` of its source is that part.
+    """
+    end, source = Event(), getclosurevars(compile).nonlocals.get("src")
+    if source is None:
+        return compile, before
+    make_ir = source.make_ir
+
+    def make(*arguments):
+        if before is not None:
+            before.wait()
+        made = make_ir(*arguments)
+        end.set()
+        return made
+
+    def whole():
+        try:
+            return compile()
+        finally:  # also where it was on disk, or cannot be made
+            end.set()
+
+    source.make_ir = make
+    return whole, end
+
+
+def with_launcher(compiled):
+    """A compiled kernel whose launcher is on disk, where Triton looks for it at the first launch.
+
+    Up to 3.6 each kernel has one of its own, made by the C compiler.
+    """
+    driver.active.launcher_cls(compiled.src, compiled.metadata)
+    return compiled
 
 
 def can_start(run):

@@ -62,19 +62,19 @@ class Recurrent:
 
     `S` is [N, HV, K, V], or [N, HV, V, K] if `v_first`, or None for the empty memory; so are the
     final states. `gk`, [B, T, HV, K], and `gv`, [B, T, HV, V], are natural log-decays of channels,
-    or None. The rest as for `Decode`.
+    or None. `batch_invariant`: one tile for any number of sequences. The rest as for `Decode`.
     """
 
     def __init__(
         self, q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens, gk=None, gv=None,
-        *, scale, v_first, norm, sigmoid, negative,
+        *, scale, v_first, norm, sigmoid, negative, batch_invariant=False,
     ):  # fmt: skip
         HV, V, K = v.shape[2], v.shape[3], k.shape[3]
         self.size = (HV, V, K) if v_first else (HV, K, V)
         flags = {"IN_PLACE": False, "NORM": norm, "SIGMOID": sigmoid, "NEGATIVE": negative}
         last = v.new_empty((0, *self.size), dtype=torch.float32)
         pointers = (q, k, v, g, beta, gk, gv, A_log, dt_bias, S, v, last, cu_seqlens, None)
-        self.tokens = Tokens(pointers, scale, v_first, flags)
+        self.tokens = Tokens(pointers, scale, v_first, flags, batch_invariant)
 
     def __call__(self, q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens, gk=None, gv=None):
         o = torch.empty_like(v, memory_format=torch.contiguous_format)
@@ -91,11 +91,11 @@ class Tokens:
     States lie as `[V, K]` in memory if `v_first`.
     """
 
-    def __init__(self, pointers, scale, v_first, flags):
+    def __init__(self, pointers, scale, v_first, flags, batch_invariant=False):
         q, _, v, *_, last, _, _ = pointers
         H, K = q.shape[2:]
         self.HV, self.V = v.shape[2:]
-        self.K, self.scale = K, scale
+        self.K, self.scale, self.batch_invariant = K, scale, batch_invariant
         strides = [0 if x is None else stride_of_tokens(x) for x in pointers[:PER_TOKEN]]
         self.copied = [i for i, stride in enumerate(strides) if stride is None]
         for i in self.copied:
@@ -128,7 +128,7 @@ class Tokens:
         if self.copied:
             copied = self.copied
             pointers = [x.contiguous() if i in copied else x for i, x in enumerate(pointers)]
-        BK, BV = warp_tiles(N * self.HV, self.K, self.V)
+        BK, BV = warp_tiles(PROGRAMS if self.batch_invariant else N * self.HV, self.K, self.V)
         programs = N * self.HV * cdiv(self.V, BV)
         with on_device(v):
             self.launch(BK, BV)((programs, 1, 1), pointers, (self.scale, T, *self.strides))

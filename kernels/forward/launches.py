@@ -16,6 +16,7 @@ import torch
 
 from ..host import gpu
 from ..host.launch import aligned, cdiv, launcher
+from ..host.memory import contiguous, fill, like, new
 from ..host.plan import Plan, scan_launcher, scan_programs
 from ..host.routes import has_transform_mma, made_for_hopper
 from ..host.tiles import dot_precision, tile_rule
@@ -26,7 +27,9 @@ from .transform import ut_transform_kernel
 from .transform_mma import ut_transform_16bit_kernel
 
 
-def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=None, chunk_size=64):
+def chunk_forward(
+    q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=None, chunk_size=64, **options
+):
     """Outputs and final state of the gated delta rule, chunk by chunk.
 
     Parameters
@@ -36,6 +39,7 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
     scale : factor on `q`, applied in float32
     initial_state : [N, HV, V, K] float32, or None for the empty memory
     chunk_size : 16, 32 or 64
+    options : `batch_invariant`, as for `Forward`
 
     Returns
     -------
@@ -43,18 +47,16 @@ def chunk_forward(q, k, v, g, beta, scale=1.0, initial_state=None, cu_seqlens=No
     final_state : [N, HV, V, K] float32; in memory as `initial_state` is, or else [N, HV, K, V]
     """
     tensors = (q, k, v, g, beta, initial_state, cu_seqlens)
-    return chunk_forward_like(*tensors, scale=scale, chunk_size=chunk_size)(*tensors)
+    options |= {"scale": scale, "chunk_size": chunk_size}
+    return chunk_forward_like(*tensors, **options)(*tensors)
 
 
-def chunk_forward_like(
-    q, k, v, g, beta, initial_state, cu_seqlens, *, scale, chunk_size, keep=False,
-):  # fmt: skip
-    """`chunk_forward`, as a function of seven tensors that look like these; `keep` as below."""
+def chunk_forward_like(q, k, v, g, beta, initial_state, cu_seqlens, **options):
+    """`chunk_forward` for seven tensors that look like these: a function of them."""
     v_first = initial_state is not None and not initial_state.mT.is_contiguous()
     transposed = initial_state is not None and not v_first
     S = initial_state.mT if transposed else initial_state
-    options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size, "keep": keep}
-    forward = Forward(q, k, v, g, beta, S, cu_seqlens, **options)
+    forward = Forward(q, k, v, g, beta, S, cu_seqlens, v_first=v_first, **options)
 
     def run(q, k, v, g, beta, initial_state, cu_seqlens):
         S = initial_state.mT if transposed else initial_state
@@ -67,8 +69,6 @@ def chunk_forward_like(
 class Forward:
     """Outputs and final states of seven tensors that look like these, as `gdn_ref.ops` checks them.
 
-    Called with `keep`, also what the backward pass needs of the UT transform: `c` and `T_inv`.
-
     Parameters
     ----------
     q, k : [B, T, H, K]; float32, float16 or bfloat16, and v the same
@@ -78,10 +78,13 @@ class Forward:
     S : [N, HV, K, V] float32, or [N, HV, V, K] if `v_first`, or None for the empty memory
     cu_seqlens : [N + 1] integers, or None: B sequences of T tokens
     scale, chunk_size : as for `chunk_forward`
+    keep : whether a backward pass may follow: results besides are `c` and `T_inv`, which it needs
+    batch_invariant : whether a sequence has the same bits whatever it comes with: no segments
     """
 
     def __init__(
-        self, q, k, v, g, beta, S, cu_seqlens, *, scale, v_first, chunk_size, keep=False,
+        self, q, k, v, g, beta, S, cu_seqlens,
+        *, scale, v_first, chunk_size, keep=False, batch_invariant=False,
     ):  # fmt: skip
         tensors = (q, k, v, g, beta, S, cu_seqlens)
         self.apart = [i for i, x in enumerate(tensors) if x is not None and not x.is_contiguous()]
@@ -96,9 +99,11 @@ class Forward:
             from .hopper.launches import HopperScan
 
             self.early = Transform(plan, scaled, keep, hopper=True)
-            self.hopper_scan = HopperScan(plan, scale, v_first, scaled)
+            self.hopper_scan = HopperScan(plan, scale, v_first, scaled, not batch_invariant)
         options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size, "keep": keep}
-        self.padded = PaddedForward.of(Forward, k, v, chunk_size, options)
+        self.padded = None
+        if not batch_invariant:  # which pays for segments alone
+            self.padded = PaddedForward.of(Forward, k, v, chunk_size, options)
 
     def __call__(self, q, k, v, g, beta, S, cu_seqlens):
         plan, tensors = self.plan, (q, k, v, g, beta, S, cu_seqlens)
@@ -106,12 +111,11 @@ class Forward:
         if self.padded is not None and pays(plan, sizes):
             return self.padded(*tensors)
         if self.apart:
-            tensors = [x.contiguous() if i in self.apart else x for i, x in enumerate(tensors)]
+            tensors = [contiguous(x) if i in self.apart else x for i, x in enumerate(tensors)]
             q, k, v, g, beta, S, cu_seqlens = tensors
-        o = torch.empty_like(v, memory_format=torch.contiguous_format)
-        S_last = self.new_states(sizes.N, v) if S is None else torch.empty_like(S)
+        o, S_last = like(v), self.new_states(sizes.N, v) if S is None else like(S)
         if sizes.total == 0:  # the states stay
-            S_last.zero_() if S is None else S_last.copy_(S)
+            fill(S_last, S)
             return (
                 (o, S_last, *new_transform(k, plan.HV, plan.C, True)) if self.keep else (o, S_last)
             )
@@ -129,7 +133,7 @@ class Forward:
         """Memory for the last states."""
         K, V = self.plan.K, self.plan.V
         rows, columns = (V, K) if self.v_first else (K, V)
-        return v.new_empty((N, self.plan.HV, rows, columns), dtype=torch.float32)
+        return new(v, (N, self.plan.HV, rows, columns), torch.float32)
 
 
 class Transform:
@@ -166,7 +170,7 @@ class Transform:
         c, UT = new_transform(k, HV, self.plan.C, self.room)
         tensors, strength = (k, g, beta, c, UT), None if self.scaled else beta
         if self.by_head:
-            strength = torch.empty_like(c)
+            strength = like(c)
         if self.in_blocks:
             tensors += (strength if self.by_head else None,)
         numbers = (sizes.N, sizes.T, sizes.total, H, HV // H)
@@ -183,9 +187,9 @@ def new_transform(k, HV, C, room):
         engine is told of as many rows as before.
     """
     rows, exact = HV * k.shape[0] * k.shape[1], k.dtype == torch.float32
-    c = k.new_empty(rows, dtype=torch.float64 if exact else torch.float32)
+    c = new(k, (rows,), torch.float64 if exact else torch.float32)
     shape = (rows + C if room else rows, C)
-    return c, k.new_empty(shape, dtype=torch.float32 if exact else torch.float16)
+    return c, new(k, shape, torch.float32 if exact else torch.float16)
 
 
 class Scan:

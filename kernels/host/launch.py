@@ -6,14 +6,15 @@ numbers need 64 bits. So a `Launch` keeps what Triton compiled for each of these
 to the driver with it (`common.triton_private`). Grid and numbers may be others at each call.
 """
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
+from threading import Thread
 
 from triton import AsyncCompileMode, JITFunction
 
-from ..common.triton_private import direct, watched
+from ..common.triton_private import direct, in_turn, watched, with_launcher
 
 _launches = {}  # what Triton compiles for -> `Launch`
 _compiling = ContextVar("compiling", default=False)  # and running nothing
@@ -48,17 +49,17 @@ class Launch:
         """Run on a grid of three sizes; `rows` of the matrices that go in tiles."""
         addresses = [0 if x is None else x.data_ptr() for x in tensors]
         key = [a % 16 == 0 for a in addresses]
-        if max(numbers) >= 2**31:
+        if max(numbers, default=0) >= 2**31:
             key += [n >= 2**31 for n in numbers]
         key = tuple(key)
         again = self.compiled.get(key)
-        ordinary = _compiling.get() or watched()
+        ordinary = compiling() or watched()
         if again is not None and again.by_itself is not None and not ordinary:
             again.by_itself(grid, addresses, rows, numbers + self.values)
             return
         tiles = [tiled(x, n) for tiled, x, n in zip(self.tilings, tensors, rows, strict=False)]
         arguments = (*tiles, *tensors[len(tiles) :], *numbers)
-        if _compiling.get():
+        if compiling():
             if isinstance(self.kernel, JITFunction):  # and not one of the interpreter's
                 self.kernel.warmup(*arguments, grid=grid, **self.constants, **self.options)
             return
@@ -70,21 +71,59 @@ class Launch:
             self.compiled[key] = Again(compiled, self.tilings)
 
 
+def compiling():
+    """Is this inside `side_by_side`, where nothing is run?"""
+    return _compiling.get()
+
+
 @contextmanager
 def side_by_side():
     """Inside, launches have their kernels compiled, all at the same time, and none is run.
 
-    Threads do it: most of the time goes to LLVM and to ptxas, which need no Python.
+    A kernel that cannot be compiled is left to its launch, which says why.
     """
-    if _compiling.get():
+    if compiling():
         yield
         return
-    with ThreadPoolExecutor() as threads, AsyncCompileMode(threads):
+    threads = Threads()
+    with AsyncCompileMode(threads, ignore_errors=True):
         before = _compiling.set(True)
         try:
             yield
         finally:
             _compiling.reset(before)
+            threads.start()
+
+
+class Threads:
+    """Compile kernels, and what starts them, a thread each.
+
+    Half of the time goes to LLVM, to ptxas and to the C compiler, which need no Python; the other
+    half is Python, where threads would only wait for each other: they take turns. The kernels that
+    come last take longest, so theirs is the first.
+    """
+
+    def __init__(self):
+        self.waiting = []
+
+    def submit(self, compile):
+        """A future of what `compile` returns, once they are started."""
+        self.waiting.append((compile, Future()))
+        return self.waiting[-1][1]
+
+    def start(self):
+        """All that wait, the last first."""
+        turn = None
+        for compile, future in reversed(self.waiting):
+            compile, turn = in_turn(compile, turn)
+            Thread(target=self.run, args=(compile, future)).start()
+
+    def run(self, compile, future):
+        """Fulfil a future."""
+        try:
+            future.set_result(with_launcher(compile()))
+        except BaseException as error:
+            future.set_exception(error)
 
 
 class Again:

@@ -4,10 +4,7 @@ from math import prod
 
 import torch
 
-
-def in_dtype(x, dtype):
-    """`x.to(dtype)`, which takes its time on the host even when there is nothing to do."""
-    return x if x.dtype == dtype else x.to(dtype)
+from .memory import contiguous, in_dtype
 
 
 def laid_out(S):
@@ -17,7 +14,7 @@ def laid_out(S):
     S = in_dtype(S, torch.float32)
     if S.is_contiguous():
         return S, True
-    return (S, False) if S.mT.is_contiguous() else (S.contiguous(), True)
+    return (S, False) if S.mT.is_contiguous() else (contiguous(S), True)
 
 
 def state_layout(K, V, v_first):

@@ -20,8 +20,7 @@ def made_for_hopper(k, v, C):
     )  # fmt: skip
 
 
-def goes_to_hopper(k, v, cu_seqlens, chunk_size):
-    """`made_for_hopper` for the backward pass; of 256 dimensions its kernels take whole chunks."""
-    return made_for_hopper(k, v, chunk_size) and (
-        k.shape[3] <= 128 or (cu_seqlens is None and k.shape[1] % chunk_size == 0)
-    )
+def wants_whole_chunks(k, v, cu_seqlens, C):
+    """Are there gradients on Hopper for this, but of whole chunks alone?"""
+    short = cu_seqlens is not None or k.shape[1] % C != 0
+    return k.shape[3] > 128 and short and made_for_hopper(k, v, C)

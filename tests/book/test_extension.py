@@ -1,7 +1,17 @@
 """The Sphinx extension on tiny books: a good one builds, and each fault fails with its message."""
 
+import ast
+import json
+import sys
+from types import SimpleNamespace
+
 import pytest
-from tiny_book import CHAPTER, CODE, Book, as_printed
+from tiny_book import CHAPTER, CODE, EXTENSION, Book, as_printed
+
+from gdn_ref.proofs.printed.source import fingerprint
+
+sys.path.insert(0, str(EXTENSION))
+from gdn_book import printed  # noqa: E402
 
 
 @pytest.fixture
@@ -33,6 +43,8 @@ def test_a_good_book_builds(book):
 
     verification = book.page("verification")
     assert "2 of 2 labelled equations are evaluated as they are printed" in verification
+    assert "Of 8 formulas inside of sentences that do more than set a size" in verification
+    assert "5 are evaluated</strong>, and 1,234 altered forms of them" in verification
     assert "1 equations have 2 checks of their own" in verification
     assert 'href="11_chunks.html#equation-eq-sum">(11.2)</a>' in verification
     assert "1 of 1 errata are confirmed" in verification
@@ -141,7 +153,12 @@ def evaluate_what_no_page_prints(book):
     book.results["printed"].append(as_printed("eq-lost", "a = b"))
 
 
+def change_a_sentence(book):
+    book.results["sentences"][0]["problems"] = ["11_chunks.ipynb, cell 2, line 3: $a = c$ is false"]
+
+
 FAULTS = {
+    change_a_sentence: "FAILED sentence in 11_chunks.ipynb, cell 2, line 3: $a = c$ is false",
     print_another_formula: "the page prints eq-name otherwise than it was evaluated (11_chunks, "
     "cell 1, line 1)",
     evaluate_nothing: "the printed form of eq-name was neither evaluated nor read",
@@ -180,3 +197,35 @@ def test_missing_results_fail_the_build(book):
     code, warnings = book.build(results=False)
     assert code != 0
     assert "proofs.json is missing or empty: run `python -m gdn_ref.proofs" in warnings
+
+
+def test_a_page_with_another_formula_in_a_sentence_is_noticed(tmp_path, monkeypatch):
+    """The formulas of sentences that a notebook has are those that the results are about."""
+    path = tmp_path / "11_chunks.ipynb"
+    cell = {"cell_type": "markdown", "source": ["so $a = b + c$"]}
+    path.write_text(json.dumps({"cells": [cell]}))
+    env = SimpleNamespace(found_docs={"11_chunks"}, doc2path=lambda docname: str(path))
+    heard = []
+    monkeypatch.setattr(printed, "_warn", lambda message, *more, location: heard.append(location))
+    chapter = {"notebook": path.name, "fingerprint": fingerprint("a = b + c")}
+    printed._check_sentences(env, [chapter])
+    assert not heard
+    path.write_text(path.read_text().replace("b + c", "b - c"))
+    printed._check_sentences(env, [chapter])
+    assert heard == ["11_chunks"]
+
+
+def test_the_parts_do_not_import_in_a_circle():
+    """What a part takes from another is there when it is imported, in whichever order."""
+    asks = {path.stem: set(parts_asked(path)) for path in EXTENSION.glob("gdn_book/*.py")}
+    del asks["__init__"]
+    while free := {part for part, others in asks.items() if not others & asks.keys()}:
+        asks = {part: others for part, others in asks.items() if part not in free}
+    assert not asks
+
+
+def parts_asked(path):
+    """The other modules of the extension that one imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            yield from [node.module] if node.module else (alias.name for alias in node.names)

@@ -146,7 +146,7 @@ def first_configurations(capability):
         numbers = dict.fromkeys(("g_ptr", "beta_ptr", "S_ptr", "S_last_ptr"), "*fp32")
         signature = {**vectors, **numbers, "scale": "fp32", "T": "i32"}
         BK = 1 << (K - 1).bit_length()
-        sizes = Sizes(4, 8, K, V, LOG_C=5, C=32, BK=BK, BV=32)
+        sizes = Sizes(4, 8, K, V, LOG_C=5, BK=BK, BV=32)
         name = f"first K={K} V={V} {str(dtype).removeprefix('torch.')}"
         yield name, first_kernel, signature, {"n": sizes}, {}
 

@@ -25,25 +25,40 @@ def unwritten_memory_is_nan():
 
 
 @pytest.fixture
-def in_pieces(monkeypatch):
+def backward_runs(monkeypatch):
+    """A list to which every piece of a backward pass that is run adds `(gradients, sizes)`.
+
+    Pieces of which a device only compiles the kernels (`side_by_side`) are not in it.
+    """
+    from gdn_ref.kernels.backward.launches import Gradients
+    from gdn_ref.kernels.host.launch import compiling
+
+    found, run = [], Gradients.run
+
+    def watched(gradients, sizes, *tensors):
+        if not compiling():
+            found.append((gradients, sizes))
+        run(gradients, sizes, *tensors)
+
+    monkeypatch.setattr("gdn_ref.prepared._remembered", {})  # what calls did before
+    monkeypatch.setattr(Gradients, "run", watched)
+    return found
+
+
+@pytest.fixture
+def in_pieces(monkeypatch, backward_runs):
     """`in_pieces(room)`: from now on batches are cut as on a device of `room` programs at a time.
 
-    Returns a list to which each piece that is run adds its number of sequences.
+    Returns a function that says how many sequences each piece had that was run since.
     """
 
     from gdn_ref.kernels.backward import launches as kernels
 
     def start(room):
-        found, run = [], kernels.Gradients.run
-
-        def watched(gradients, sizes, *tensors):
-            found.append(sizes.N)
-            run(gradients, sizes, *tensors)
-
-        monkeypatch.setattr("gdn_ref.prepared._remembered", {})  # what calls did before, in whole
-        monkeypatch.setattr(kernels.Gradients, "run", watched)
+        backward_runs.clear()
+        monkeypatch.setattr("gdn_ref.prepared._remembered", {})
         monkeypatch.setattr(kernels, "programs_at_once", lambda device, hopper: room)
         monkeypatch.setattr("gdn_ref.kernels.backward.pieces.LEAST_BYTES", 1)
-        return found
+        return lambda: [sizes.N for _, sizes in backward_runs]
 
     return start

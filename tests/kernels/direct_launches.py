@@ -164,5 +164,6 @@ if __name__ == "__main__":
     calls(torch.bfloat16, 1, 70, 2, state=False, lengths=[3, 0, 67], **raw)
     calls(torch.bfloat16, 1, 4096, 1)  # in segments
     calls(torch.bfloat16, 1, 128, 1, D=256)
+    calls(torch.bfloat16, 1, 130, 1, lengths=[3, 0, 127], D=256)  # laid out in whole chunks
     convolutions()
     print(json.dumps(compared))

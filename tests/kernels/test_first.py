@@ -16,13 +16,29 @@ pytest.importorskip("triton")
 pytestmark = [pytest.mark.interpreter, pytest.mark.usefixtures("unwritten_memory_is_nan")]
 
 
-def compare(device="cpu", dtype=torch.float32, B=2, T=77, H=2, HV=4, K=24, V=40, scale=0.3):
+DECAYS = {  # token of 77, in chunks of 32: log-decay
+    "a reset first": {0: -torch.inf},
+    "a reset in the middle": {45: -torch.inf},
+    "a reset last in its chunk": {63: -torch.inf},
+    "a reset first in its chunk": {32: -torch.inf},
+    "two resets in a row": {40: -torch.inf, 41: -torch.inf},
+    "resets everywhere": dict.fromkeys(range(77), -torch.inf),
+    "-20 at a token": {40: -20.0},
+    "-20 everywhere": dict.fromkeys(range(77), -20.0),
+    "strong, then mild": dict.fromkeys(range(32, 48), -200.0),
+}
+
+
+def compare(device="cpu", dtype=torch.float32, B=2, T=77, H=2, HV=4, K=24, V=40, scale=0.3,
+            decays=None):  # fmt: skip
     """Outputs and last states; a value head's key head is one of `HV // H` alike."""
     from gdn_ref.kernels.first import first
 
     q, k, v, g, beta, S = (
         torch.from_numpy(x) for x in hard_inputs(T=T, d_k=K, d_v=V, batch=(B, HV))
     )
+    for t, log_decay in (decays or {}).items():
+        g[..., t] = log_decay
     q, k = q[:, :H], k[:, :H]
     vectors = [x.to(dtype) for x in (q, k, v)]
     numbers = [x.float() for x in (g, beta)]
@@ -51,6 +67,11 @@ def test_any_head_dimension(K, V):
     compare(B=1, T=40, H=1, HV=2, K=K, V=V)
 
 
+@pytest.mark.parametrize("name", DECAYS)
+def test_any_decay(name):
+    compare(decays=DECAYS[name])
+
+
 def test_float16():
     compare(dtype=torch.float16)
 
@@ -64,6 +85,12 @@ def test_without_tokens():
 @pytest.mark.parametrize("T, K, V", [(1, 64, 64), (500, 60, 100), (1000, 128, 128)])
 def test_on_the_device(dtype, T, K, V):
     compare("cuda", dtype, T=T, K=K, V=V)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", DECAYS)
+def test_any_decay_on_the_device(name):
+    compare("cuda", decays=DECAYS[name])
 
 
 def test_fits_on_a_page():

@@ -734,7 +734,7 @@ def test_prefill_then_4096_tokens_one_by_one_is_the_full_pass():
 def test_a_cuda_graph_leaves_out_a_slot_below_zero():
     x = arguments(None, K=128, V=128, dtype=torch.bfloat16, device="cuda")
     x["pool"] = torch.randn(7, 4, 128, 128, device="cuda")
-    right = x | {"pool": x["pool"].clone()}
+    right = x | {"pool": x["pool"].clone(), "slot_idx": x["slot_idx"].clone()}
     decode(**x | {"pool": x["pool"].clone()})
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):

@@ -7,7 +7,7 @@ import pytest
 
 from gdn_ref.proofs import __main__ as command
 from gdn_ref.proofs import printed
-from gdn_ref.proofs.printed import World, check, source
+from gdn_ref.proofs.printed import World, altered, check, position, source
 
 
 def write(folder, tex, label="eq-test"):
@@ -35,8 +35,12 @@ def register(monkeypatch):
 def page(tmp_path, monkeypatch, register):
     """`page(tex, letters, ...)`: what `run` gives for a chapter that prints this display alone.
 
-    `letters` may be a `World`, or a function of the draw; None registers nothing.
+    `letters` may be a `World`, or a function of the draw; None registers nothing. A world that is
+    given is one case, whose sizes are not asked for their position; nor is it altered by two edits
+    at a time or by terms of equal value, which would find that its numbers are the same.
     """
+    for more in ("doubles", "alike"):
+        monkeypatch.setattr(altered, more, lambda *given: ())
     monkeypatch.setattr(command, "CHAPTERS", tmp_path)
     for module in (check, printed):
         monkeypatch.setattr(module, "displays", lambda: source.displays.__wrapped__(tmp_path))
@@ -44,6 +48,8 @@ def page(tmp_path, monkeypatch, register):
     def of(tex, letters=None, **more):
         write(tmp_path, tex)
         check.PRINTED.clear()
+        asked = position.settle if callable(letters) else lambda *_: ([], [])
+        monkeypatch.setattr(check, "settle", asked)
         if letters is not None:
             world = letters if callable(letters) else lambda draw: _world(letters)
             check.printed("eq-test", world, against="sums", **{"arithmetic": "counted"} | more)

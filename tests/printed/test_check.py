@@ -87,7 +87,7 @@ def test_every_draw_counts(page):
         return World({"a": 5 if draw.exact and draw.seed else 6, "b": 2, "c": 3})
 
     assert "is false" in page("a = bc", world, arithmetic="modular")["problems"][0]
-    assert seen == [(False, 0), (False, 1), (True, 0), (True, 1)]
+    assert seen == [(False, 0), (False, 1), (True, 2), (True, 0), (True, 1)]
 
 
 def test_each_draw_begins_anew(page):

@@ -126,8 +126,8 @@ def test_a_bound_is_attained_or_comes_near(tex, near, holds):
 
 def test_one_statement_of_several():
     stated = statements("a = b, \\quad a = 2")
-    assert gap(stated, WORLD) > FAIL and gap(stated, WORLD, only=0) > FAIL
-    assert gap(stated, WORLD, only=1) == 0
+    assert gap(stated, WORLD) > FAIL and gap(stated, WORLD, only={0}) > FAIL
+    assert gap(stated, WORLD, only={1}) == 0
 
 
 def test_the_cases_that_a_claim_speaks_of():

@@ -195,7 +195,7 @@ def test_a_refused_form_is_counted_apart(page):
 
 def test_refused_in_one_draw_is_not_rejected(page):
     def world(draw):
-        return World({"a": 0, "b": 0, "c": 5} if draw.seed else {"a": 1, "b": 5, "c": 5})
+        return World({"a": 0, "b": 0, "c": 5} if draw.seed == 2 else {"a": 1, "b": 5, "c": 5})
 
     tex, form = r"a = \frac{b}{c}", r"\frac{b}{c} turned"
     assert f"survives: {form}" in page(tex, world)["problems"]

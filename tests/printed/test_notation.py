@@ -164,7 +164,7 @@ def test_the_chapters_can_be_read_back():
             for node in statement.nodes:
                 text = render(node)
                 kinds = {n.kind for n in node.walk()}
-                words = any(n.kind == "letter" and set(" _") & set(n.info) for n in node.walk())
+                words = any(n.kind == "letter" and set(" _-") & set(n.info) for n in node.walk())
                 if not kinds & {"table", "all"} and not words:
                     assert render(parse(tokens(text))) == text, display.label
                     read += 1

@@ -22,7 +22,7 @@ The parts:
     previews  what a link leads to, shown beside it
     access    repairs for screen readers
     symbols   symbols lead to the notation page
-    addresses, tables   what the others share
+    addresses, tables, plain   what the others share
     pdf, onepage        the built site on paper: a program of its own, `make pdf`
 """
 

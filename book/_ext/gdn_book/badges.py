@@ -1,11 +1,9 @@
 """The note under each labelled equation: what was done to it as it is printed, and its checks."""
 
-import re
-from html import escape
-
 from docutils import nodes
 
 from . import addresses, printed, results, symbols
+from .plain import prose
 
 
 def connect(app):
@@ -41,7 +39,7 @@ def badge(app, docname, label, found, legend=""):
     kind = "definition" if page.get("defines") or (meaning and not checks) else "checked"
     kind = "read" if page["kind"] == "read" else kind
     inside = [f"<p>{prose(meaning)}</p>"] if meaning else []
-    inside += [printed.details(page, prose), *(_one_check(app, docname, c) for c in checks)]
+    inside += [printed.details(page), *(_one_check(app, docname, c) for c in checks)]
     inside += [legend, _row(app, docname, label)]
     return _details(kind, prose(printed.summary(page)), "".join(inside))
 
@@ -77,12 +75,3 @@ def _details(kind, summary, inside):
         f'<details class="gdn-badge gdn-{kind}"><summary>{summary}</summary>'
         f'<div class="gdn-badge-body">{inside}</div></details>'
     )
-
-
-def prose(text):
-    """Plain text as HTML: `code` in backticks, d_k with a subscript, signs for <= and so on."""
-    html = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
-    html = re.sub(r"\bd_([kv])\b", r"<i>d</i><sub>\1</sub>", html)
-    for typed, sign in (("&lt;=", "\u2264"), ("&gt;=", "\u2265"), ("!=", "\u2260")):
-        html = html.replace(typed, sign)
-    return html

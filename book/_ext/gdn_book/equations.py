@@ -4,7 +4,8 @@ from html import escape
 
 from docutils import nodes
 
-from . import addresses, badges, printed, results, tables
+from . import addresses, printed, results, tables
+from .plain import prose
 
 
 class equation_table(nodes.General, nodes.Element):
@@ -105,7 +106,7 @@ def _row(app, docname, found, label):
     """The classes say what the row may be filtered by: `is-<method>-<coverage>` for each check,
     `as-<arithmetic>` for the printed form."""
     number = tables.equation(app, docname, label)
-    name = nodes.inline("", "", number, nodes.Text(" "), nodes.literal("", label))
+    name = nodes.inline("", "", number, tables.html(f" <code>{label}</code>"))
     checks, page = found.by_label.get(label, []), found.printed.get(label, {"kind": ""})
     kinds = {f"is-{c['method']}-{results.coverage(c)}" for c in checks} or {"is-definition-"}
     kinds.add(f"as-{page.get('arithmetic', page['kind'])}")
@@ -120,15 +121,16 @@ def _cells(app, docname, page, checks, meaning):
     known = page["kind"] in ("evaluated", "read")
     first = printed.summary(page) if known else "not on a page"
     more = {0: "", 1: " One check."}.get(len(checks), f" {len(checks)} checks.")
-    inside = [f"<p>{badges.prose(meaning)}</p>"] if meaning else []
-    inside += [f"<p>{badges.prose(page['why'])}</p>"] if page["kind"] == "read" else []
+    inside = [f"<p>{prose(meaning)}</p>"] if meaning else []
+    inside += [f"<p>{prose(page['why'])}</p>"] if page["kind"] == "read" else []
+    inside += [f"<p>Sizes: {printed.position(page)}.</p>"] if page.get("position") else []
     inside += [_one(app, docname, check) for check in checks]
     rejected, mutants = results.rejected(checks)
     count = f"{printed.altered(page)} + {rejected}" if checks else f"{printed.altered(page)}"
     seconds = page.get("seconds", 0) + sum(check["seconds"] for check in checks)
     return [
         tables.html(
-            f"<details><summary>{badges.prose(first)}.{more}</summary>{''.join(inside)}</details>"
+            f"<details><summary>{prose(first)}.{more}</summary>{''.join(inside)}</details>"
         ),
         tables.text(count),
         tables.text(f"{seconds:.2f}"),
@@ -137,13 +139,13 @@ def _cells(app, docname, page, checks, meaning):
 
 def _claim(check):
     method = results.SHORT.get(check["method"], check["method"])
-    part = f" ({badges.prose(check['part'])})" if check.get("part") else ""
-    return f"{method}: {badges.prose(check['covers'])}{part}"
+    part = f" ({prose(check['part'])})" if check.get("part") else ""
+    return f"{method}: {prose(check['covers'])}{part}"
 
 
 def _one(app, docname, check):
     mutants = "".join(
-        f"<li>{badges.prose(mutant['name'])}{'' if mutant['rejected'] else ' (survived)'}</li>"
+        f"<li>{prose(mutant['name'])}{'' if mutant['rejected'] else ' (survived)'}</li>"
         for mutant in check["mutants"]
     )
     residual = results.residual_text(check["residual"], check["method"])

@@ -14,7 +14,7 @@ from sphinx.util import logging
 
 from gdn_ref.proofs import formal
 
-from . import badges
+from .plain import prose
 
 logger = logging.getLogger(__name__)
 FOLDER = "gdn_ref/proofs/formal"
@@ -92,7 +92,7 @@ def fold(app, docname, theorems, found):
 
 def _one(app, docname, theorem, tools):
     address = app.builder.get_relative_uri(docname, _page(theorem["file"]))
-    about = badges.prose(theorem["about"])
+    about = prose(theorem["about"])
     stated = "\n".join([*theorem["context"], theorem["statement"]])
     rows = [
         ("Covers", f"{about[0].upper()}{about[1:]}."),

@@ -39,11 +39,12 @@ class Totals(FromResults):
     def show(self):
         rejected, mutants = results.rejected(self.found.checks)
         confirmed = sum(entry["passed"] for entry in self.found.errata)
-        timed = [*self.found.checks, *self.found.printed.values()]
+        timed = [*self.found.checks, *self.found.printed.values(), *self.found.sentences]
         seconds = sum(entry.get("seconds", 0) for entry in timed)
         versions = ", ".join(f"{k} {v}" for k, v in self.found.data.get("versions", {}).items())
         words = (
             f"{printed.totals(self.found.printed)} "
+            f"{printed.sentence_totals(self.found.sentences)} "
             f"Beside that, {len(self.found.by_label)} equations have {len(self.found.checks)} "
             f"checks of their own, which reject {rejected} of {mutants} mistakes written by hand, "
             f"each once an equation; {confirmed} of {len(self.found.errata)} errata are confirmed. "

@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 from pathlib import Path
 
-from gdn_ref.proofs.report import distinct, printed_complaints
+from gdn_ref.proofs.report import distinct, printed_complaints, sentence_complaints
 
 SHORT = {  # how a badge names a method
     "algebra": "computer algebra",
@@ -66,6 +66,11 @@ class Results:
         return {result["label"]: result for result in self.data.get("printed", [])}
 
     @property
+    def sentences(self):
+        """What the formulas in each chapter's sentences gave."""
+        return self.data.get("sentences", [])
+
+    @property
     def definitions(self):
         return self.data.get("definitions", {})
 
@@ -88,9 +93,10 @@ class Results:
         return grouped
 
     def failures(self):
-        """One line for each printed form that does not hold, check that crashed or fails, mutant
-        that survives, wrong inputs that pass, erratum not confirmed."""
+        """One line for each printed form or sentence that does not hold, check that crashed or
+        fails, mutant that survives, wrong inputs that pass, erratum not confirmed."""
         lines = [line for r in self.printed.values() for line in printed_complaints(r)]
+        lines += [line for chapter in self.sentences for line in sentence_complaints(chapter)]
         lines += [
             f"the check {c['name']} of {c['label']} crashed: {c['crashed']}"
             if c.get("crashed")

@@ -2,7 +2,8 @@
 
 from html import escape
 
-from . import addresses, badges, results
+from . import addresses, results
+from .plain import prose
 
 
 def connect(app):
@@ -36,4 +37,4 @@ def _about(app, page, entry):
     if "mutants" not in entry:
         return f"<p>Erratum <code>{entry['key']}</code>, by {method}.</p>"
     row = addresses.row_link(app, page, entry["label"], f"<code>{entry['label']}</code>")
-    return f"<p>{row}, by {method}: {badges.prose(entry['covers'])}. {entry['seconds']:.2f} s.</p>"
+    return f"<p>{row}, by {method}: {prose(entry['covers'])}. {entry['seconds']:.2f} s.</p>"

@@ -22,9 +22,8 @@ GDN.figure("family", (host) => {
   const example = () => {
     const mean = RATES.reduce((sum, x) => sum + x, 0) / 3;
     const alpha = { none: [1, 1, 1], head: [mean, mean, mean], channel: RATES }[state.decay];
-    const erase = { none: [0, 0, 0], scalar: [0.8, 0.8, 0.8], channel: [1, 0.8, 0.2] }[state.erase];
-    const strength = state.erase === "none" ? 1 : 0.8;
-    const write = state.write === "1" ? 0.4 : strength;
+    const erase = { none: [0, 0, 0], scalar: [1, 1, 1], channel: [1, 0.8, 0.2] }[state.erase];
+    const write = state.write === "1" ? 0.4 : 1;
     const states = [OLD];
     KEYS.forEach((k, t) => {
       let S = states[t];

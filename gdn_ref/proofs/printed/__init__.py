@@ -1,8 +1,9 @@
 """The printed equation is what is evaluated: the TeX of the chapters, parsed and computed.
 
 `lexer` and `tree` read the notation, `evaluate` computes it in a `World` that says what each
-letter means, `mutate` alters it, `check` holds it to the world and counts what was rejected. The
-modules `chNN` say, label by label, which world an equation is evaluated in.
+letter means, `mutate` alters it and `pairs` makes two edits at once, `check` holds it to the world
+and counts what was rejected. The modules `chNN` say, label by label, which world an equation is
+evaluated in; `cases` says what the draws of a world have together.
 """
 
 from .check import PRINTED, READ, load, printed, read, run

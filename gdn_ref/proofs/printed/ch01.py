@@ -1,5 +1,6 @@
 """Chapter 1: attention as a memory, as it is printed."""
 
+from fractions import Fraction
 from functools import cache
 from math import exp
 
@@ -8,9 +9,10 @@ import numpy as np
 from ... import linear_attention
 from ..ch01_cost import kept, softmax_read
 from ..counting import multiplications
+from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, case, on_the_sphere, sizes
 from .check import printed, read
-from .memory import T, from_nothing, inputs, linear, run, tokens
-from .rule import orthonormal, vars_of
+from .memory import from_nothing, inputs, linear, run, tokens
+from .rule import eye, orthonormal, vars_of
 from .values import Depends, Family, Refused, columns, divided, entries
 from .world import World
 
@@ -31,6 +33,7 @@ def online(q, K, V):
 def softmax(draw):
     """Each read by the one-pass softmax; the weights are what it reads of unit values."""
     q, k, v, _ = inputs(draw)
+    T = len(k)
     outputs = np.array([online(q[t], k[: t + 1], v[: t + 1]) for t in range(T)])
     p = np.array([online(q[t], k[: t + 1], np.eye(T)[: t + 1]) for t in range(T)])
     world = tokens(vars_of(q=q, k=k, v=v, states=[], outputs=outputs))
@@ -49,9 +52,9 @@ printed("eq-softmax-attention", softmax, against="one-pass softmax", arithmetic=
 @cache
 def memories(draw):
     """Bytes of caches and states that a small model keeps after T tokens."""
-    T, L, H, d_k, d_v = draw.anew().sizes(5, 2, 8)
-    cached, state = [np.float16, np.float32, np.float64], [np.float64, np.float16, np.float32]
-    kind, wide = cached[draw.seed], state[draw.seed]
+    draw = draw.anew()
+    T, L, H, d_k, d_v = draw.sizes(5, 2, 9)
+    kind, wide = (draw.one_of(np.float16, np.float32, np.float64) for _ in range(2))
     cache_bytes, _ = kept(T, L, H, d_k, d_v, kind)
     _, state_bytes = kept(T, L, H, d_k, d_v, wide)
     row, _ = kept(1, L, H, d_k, d_v, kind)  # what the cache grows by, a token
@@ -83,25 +86,51 @@ def powers(draw):
 VANDERMONDE = "determinants by elimination"
 printed("eq-no-finite-feature-map", powers, against=VANDERMONDE, anything="e")
 
-printed("eq-linear-attention", from_nothing, against=LOOP)
+EMPTY = {"an empty memory at the start": linear}
+printed("eq-linear-attention", from_nothing, against=LOOP, needs=EMPTY)
 printed("eq-linear-attention-recurrence", linear, against=LOOP, defines=True)
 ALL = r"\mathbf{Q} \mathbf{K} \mathbf{V}"
 printed("eq-reordering", linear, against="both products multiplied out", anything=ALL)
 printed("eq-linear-attention-state eq-linear-attention-parallel", linear, against=LOOP)
 
 
+RECALLED = {
+    GENERIC: (3, 4, 3), UNIT: (2, 5, 7), DEPENDENT: (3, 3, 4), LONG: (2, 4, 2), SINGLE: (1, 2, 3),
+}  # fmt: skip
+
+
 @cache
 def recalled(draw):
-    """Keys that are orthonormal, and keys that are not: the loop's last state for each."""
-    _, k, v, S = inputs(draw, T=3)
+    """Keys that are orthonormal, and keys that are so in part: the loop's last state for each.
+
+    The others have length one but are not orthogonal, are orthogonal but longer, or have a Gram
+    matrix of determinant 1, with ones on its diagonal, or of the trace of the identity.
+    """
+    T, d_k, d_v = RECALLED[case(draw)]
+    _, k, v, S = inputs(draw, T, d_k, d_v)
     K = r"\mathbf{K}"
     letters = {
         r"\mathbf{S}_T": Depends(lambda at: run(k, at[K], v, 0 * S)[0][-1]),
         r"\boldsymbol{k}_": Family(lambda j: Depends(lambda at: columns(at[K])[j,])),
         r"\boldsymbol{v}_": columns(v),
     }
-    keys = [orthonormal(draw.anew(1), 4)[:3], k]
-    return World(letters, ranges={K: keys, "j": range(1, 4)})
+    keys = [orthonormal(draw.anew(1), d_k)[:T], k, *nearly(draw, T, d_k)]
+    return World(letters, ranges={K: keys, "j": range(1, T + 1)})
+
+
+def nearly(draw, T, d):
+    """Keys that lack one thing to be orthonormal: a right angle, or a length."""
+    basis, one = orthonormal(draw.anew(2), d)[:T], eye(draw, T)
+    yield on_the_sphere(draw.array(T, d - 1))  # of length one
+    yield basis * 2  # orthogonal
+    if T > 1:
+        shear, scale = one + 0, one + 0
+        shear[1, 0] = shear[1, 0] + 2
+        yield shear @ basis  # with a Gram matrix of determinant 1
+        scale[0, 0], scale[1, 1] = 2 * one[0, 0], one[1, 1] / Fraction(2)
+        yield scale @ basis  # the same, and orthogonal
+        scale[0, 0], scale[1, 1] = one[0, 0] * Fraction(7, 5), one[1, 1] / Fraction(5)
+        yield scale @ basis  # orthogonal; the squares of the lengths add up to their number
 
 
 printed("eq-exact-recall", recalled, against=LOOP)
@@ -127,7 +156,8 @@ printed("eq-multiplications-per-token", reads, against="counted products of the 
 @cache
 def normalised(draw):
     """Means of the cached values, weighted by their scores, and sums of the cached keys."""
-    q, k, v, S = inputs(draw)
+    q, k, v, S = inputs(draw, *sizes(draw))  # no query is orthogonal to a sum of keys
+    T = len(k)
     scores = [k[: t + 1] @ q[t] for t in range(T)]
     means = [w @ v[: t + 1] / w.sum() for t, w in enumerate(scores)]
     states, _ = run(q, k, v, 0 * S)

@@ -10,16 +10,11 @@ import numpy as np
 
 from ... import linear_attention
 from ..ch02_capacity import signed_units
-from .memory import D_K, inputs, run, tokens
+from .cases import case, on_the_sphere
+from .memory import inputs, run, tokens
 from .rule import vars_of
 from .values import Depends, columns, entries
 from .world import World
-
-
-def on_the_sphere(x):
-    """A unit vector for each row of x, from its stereographic picture: exact in any field."""
-    square = (x * x).sum(-1, keepdims=True)
-    return np.concatenate([2 * x, square - 1], -1) / (square + 1)
 
 
 def fractions(array):
@@ -41,10 +36,10 @@ def written(draw):
 
 
 @cache
-def bounded(draw):
+def bounded(draw, length=1):
     """Unit keys, as fractions. At key 1 all other values pull the same way: the worst case."""
     rng = draw.anew().rng
-    k = on_the_sphere(fractions(rng.integers(1, 6, (4, 2)) * rng.choice([-1, 1], (4, 2))))
+    k = length * on_the_sphere(fractions(rng.integers(1, 6, (4, 2)) * rng.choice([-1, 1], (4, 2))))
     v, common = fractions(rng.integers(-5, 6, (4, 2))), fractions(rng.integers(1, 6, 2))
     v[1:] = np.outer(k[1:] @ k[0], common)
     states, outputs = run(k, k, v, fractions(np.zeros((2, 3), int)))
@@ -54,12 +49,13 @@ def bounded(draw):
 
 
 @cache
-def averaged(draw):
+def averaged(draw, length=1, isotropic=True):
     """Keys over all plus and minus basis vectors, which have the mean and the mean `k k^T` of
     uniform unit keys: the crosstalk is quadratic in each key, so nothing else of them counts."""
-    n, d_k, d_v = [(3, 2, 4), (2, 4, 3)][draw.seed]
+    n, d_k, d_v = [(3, 2, 4), (2, 4, 3), (4, 2, 5), (2, 3, 2), (1, 3, 4)][case(draw)]
     v = draw.anew().array(n, d_v)
-    cases = list(product(signed_units(d_k), repeat=n))
+    units = length * signed_units(d_k)[:: 1 if isotropic else 2]
+    cases = list(product(units, repeat=n))
     outcomes = []
     for keys in cases:
         k = np.array(keys)
@@ -71,26 +67,28 @@ def averaged(draw):
 
 
 @cache
-def spread(draw):
-    """Unit keys, more than dimensions."""
-    k = on_the_sphere(draw.anew().array(7, D_K - 1))
-    letters = {"n": 7, "d_k": D_K, r"\mathbf{K}": k, r"\rho_": overlaps(k)}
-    return World(letters, ranges={"i": range(1, 8), "j": range(1, 8)})
+def spread(draw, length=1):
+    """Unit keys, more than dimensions, as many and fewer."""
+    n, d_k = [(7, 4), (3, 5), (6, 3), (4, 4), (1, 2)][case(draw)]
+    k = length * on_the_sphere(draw.anew().array(n, d_k - 1))
+    letters = {"n": n, "d_k": d_k, r"\mathbf{K}": k, r"\rho_": overlaps(k)}
+    return World(letters, ranges={"i": range(1, n + 1), "j": range(1, n + 1)})
 
 
 @cache
-def preferring(draw):
-    """Two independent draws from three unit keys with unequal probabilities."""
+def preferring(draw, length=1):
+    """Two independent draws from some unit keys with unequal probabilities."""
     draw = draw.anew()
-    keys, p = on_the_sphere(draw.array(3, D_K - 1)), draw.between(0.1, 1, 3)
+    n, d_k = [(3, 4), (2, 5), (4, 3), (3, 2), (1, 2)][case(draw)]
+    keys, p = length * on_the_sphere(draw.array(n, d_k - 1)), draw.between(0.1, 1, n)
     p = p / p.sum()
     one, other = r"\boldsymbol{k}", r"\boldsymbol{k}'"
     outcomes = [
         (p[a] * p[b], {one: keys[a][:, None], other: keys[b][:, None]})
-        for a, b in product(range(3), repeat=2)
+        for a, b in product(range(n), repeat=2)
     ]
     moment = sum(share * np.outer(key, key) for share, key in zip(p, keys, strict=True))
-    return World({"d_k": D_K, r"\boldsymbol{\Sigma}": moment}, outcomes=outcomes)
+    return World({"d_k": d_k, r"\boldsymbol{\Sigma}": moment}, outcomes=outcomes)
 
 
 def numbers(draw):
@@ -101,15 +99,18 @@ def numbers(draw):
 
 @cache
 def answerable(draw):
-    """Values that some state returns: at keys that span all dimensions, and at keys that do not."""
+    """Values that some state returns: at keys that span all dimensions, and at keys that do not,
+    whose rank is below both sizes."""
     draw = draw.anew()
-    keys = {3: draw.array(6, 3), 5: draw.array(6, 2) @ draw.array(2, 5)}
-    values = {d: k @ draw.array(d, 2) for d, k in keys.items()}
+    n, wide, d_v = [(6, 7, 2), (4, 6, 3), (7, 6, 1), (5, 7, 3), (1, 4, 2)][case(draw)]
+    slim = min(n, 5 - case(draw) % 3)
+    keys = {slim: draw.array(n, slim), wide: draw.array(n, 2) @ draw.array(2, wide)}
+    values = {d: k @ draw.array(d, d_v) for d, k in keys.items()}
     letters = {
-        "n": 6, "d_v": 2, r"\mathbf{K}": Depends(lambda at: keys[at["d_{k}"]]),
+        "n": n, "d_v": d_v, r"\mathbf{K}": Depends(lambda at: keys[at["d_{k}"]]),
         r"\mathbf{V}": Depends(lambda at: values[at["d_{k}"]]),
     }  # fmt: skip
-    return World(letters, ranges={"d_k": [3, 5]})
+    return World(letters, ranges={"d_k": [slim, wide]})
 
 
 def best(k, v):
@@ -119,21 +120,23 @@ def best(k, v):
 
 @cache
 def least_squares(draw):
-    """Fewer pairs than dimensions, and more."""
-    _, k, v, _ = inputs(draw, T=7, d_k=4)
+    """Fewer pairs than dimensions, as many, and more; and dependent keys, fewer and more."""
+    n, d_k, d_v = [(7, 4, 3), (5, 3, 4), (6, 5, 2)][draw.seed]
+    _, k, v, _ = inputs(draw, n, d_k, d_v)
+    line = k[:, :1] @ k[:1]  # of rank 1
     K = r"\mathbf{K}"
     letters = {
-        "n": Depends(lambda at: len(at[K])), "d_k": 4,
+        "n": Depends(lambda at: len(at[K])), "d_k": d_k,
         r"\mathbf{V}": Depends(lambda at: v[: len(at[K])]),
         r"\mathbf{S}_\star": Depends(lambda at: best(at[K], v[: len(at[K])])),
     }  # fmt: skip
-    return World(letters, ranges={K: [k[:3], k]})
+    return World(letters, ranges={K: [k[:1], k[: d_k - 1], k[:d_k], k, line[: d_k - 1], line]})
 
 
 @cache
 def lost(draw):
     """More keys than dimensions, values over all plus and minus basis vectors."""
-    n, d_k, d_v = [(5, 2, 1), (3, 2, 2), (4, 3, 1)][draw.seed]
+    n, d_k, d_v = [(5, 2, 1), (3, 2, 2), (4, 3, 1), (3, 1, 2), (6, 4, 1)][draw.seed % 5]
     k = draw.anew().array(n, d_k)
     cases = [np.array(rows) for rows in product(signed_units(d_v), repeat=n)]
     outcomes = [
@@ -148,16 +151,21 @@ def every(*choices):
     return np.stack([rows[place] for rows, place in zip(choices, places, strict=True)], -2)
 
 
+# n, d_k, d_v, few enough for all cases to be counted
+SIZES = [(2, 3, 2), (2, 2, 3), (3, 2, 2), (3, 1, 1), (2, 1, 2), (3, 3, 1), (4, 1, 1), (3, 1, 2),
+         (2, 4, 1), (2, 1, 1)]  # fmt: skip
+
+
 @cache
-def margins(draw):
+def margins(draw, length=1):
     """The margin at key 1: its distribution, counted over all plus and minus basis vectors.
 
     Its square is quadratic in each key, value and candidate: their means and the means of
     `k k^T` and `v v^T` are those of uniform unit vectors.
     """
-    n, d_k, d_v = [(2, 3, 2), (2, 2, 3), (3, 2, 2)][draw.seed]
+    n, d_k, d_v = SIZES[draw.seed % len(SIZES)]
     values = every(*[signed_units(d_v)] * (n + 1))  # the last one is the candidate
-    keys = every(*[signed_units(d_k)] * n)
+    keys = every(*[length * signed_units(d_k)] * n)
     k, v = keys[:, None], values[None, :, :n]
     _, S = linear_attention.recurrent(k, k, v)
     read = S @ k[..., 0, :, None]
@@ -179,11 +187,12 @@ def full(draw):
 
 
 @cache
-def one_margin(draw):
+def one_margin(draw, of_keys=1, of_values=1):
     """One margin at unit keys and values, by the loop, and a candidate that was not written."""
     draw = draw.anew()
-    n, d_k, d_v = 5, 4, 3
-    k, v = on_the_sphere(draw.array(n, d_k - 1)), on_the_sphere(draw.array(n + 1, d_v - 1))
+    n, d_k, d_v = [(5, 4, 3), (3, 5, 2), (4, 2, 3), (2, 3, 4), (1, 2, 2)][case(draw)]
+    k = of_keys * on_the_sphere(draw.array(n, d_k - 1))
+    v = of_values * on_the_sphere(draw.array(n + 1, d_v - 1))
     states, _ = run(k, k, v[:n], v[:n].T @ k * 0)
     m = [(v[j] - v[n]) @ states[-1] @ k[j] for j in range(n)]
     letters = {

@@ -55,20 +55,31 @@ def costs(draw):
 
 
 FLOPS, BYTES = "counted products of the code", "counted arguments and results of each chunk"
-printed("eq-flops-recurrent eq-flops-parallel eq-flops-chunk", costs, against=FLOPS, **COUNT)
-printed("eq-flops-crossover", costs, against=FLOPS, **COUNT)
+printed("eq-flops-recurrent eq-flops-parallel", costs, against=FLOPS, **COUNT)
+LOOP = {r"F_{rec} for 4Td_{k}d_{v}": "that is the work of the loop: eq-flops-recurrent"}
+printed("eq-flops-chunk", costs, against=FLOPS, equal=LOOP, **COUNT)
+TIED = r"d_k F_\text{rec} F_\text{chunk} F_\text{par}"  # by the harmonic mean, and the FLOPs
+printed("eq-flops-crossover", costs, against=FLOPS, tied=TIED, **COUNT)
 printed("eq-bytes-chunk", costs, against=BYTES, **COUNT)
-printed("eq-arithmetic-intensity", costs, against="counted FLOPs over counted bytes", **COUNT)
+printed(
+    "eq-arithmetic-intensity",
+    costs,
+    against="counted FLOPs over counted bytes",
+    tied="d_k",
+    **COUNT,
+)
 
 
 @cache
 def chunk_sizes(draw):
     """The counted time of a token at every chunk size that divides T, and the size that is best.
 
-    The numbers are such that the best size divides T.
+    `\rho` is such that the best size is a whole number, and divides T.
     """
-    sizes = [(24, 3, 6, 2, 1, 8), (24, 6, 2, 5, 3, 8), (12, 3, 6, 7, 2, 1)]
-    T, d_k, d_v, b, b_S, rho = sizes[draw.seed]
+    draw = draw.anew()
+    d_k, d_v, b, b_S = draw.sizes(4, 1, 8)
+    best = draw.one_of(*(C for C in range(2, 8) if C != mean_width(d_k, d_v)))
+    T, rho = 4 * best, best**2 / (mean_width(d_k, d_v) * b_S / 2)
     divisors = [C for C in range(1, T + 1) if T % C == 0]
     work = {C: flops("chunk", T, d_k, d_v, C) for C in divisors}
     time = {C: Fraction(work[C] + rho * traffic(T, d_k, d_v, C, b, b_S), T) for C in divisors}
@@ -85,7 +96,8 @@ def chunk_sizes(draw):
     return World(letters, ranges={"C": divisors})
 
 
-printed("eq-best-chunk-size", chunk_sizes, against="counted FLOPs and bytes, size by size", **COUNT)
+SIZE_BY_SIZE = "counted FLOPs and bytes, size by size"
+printed("eq-best-chunk-size", chunk_sizes, against=SIZE_BY_SIZE, tied="d_k", **COUNT)
 
 
 def numbers(draw):

@@ -6,17 +6,24 @@ import numpy as np
 import torch
 
 from ... import ops, scalar_decay
-from .memory import T, decays, fading, weights
+from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, case, sizes
+from .draws import Draw
+from .memory import decays, fading, weights
 from .numbers import Dual
 from .values import Depends, entries
 from .world import World
 
-TOKENS = range(1, T + 1)
+RESET = {GENERIC: 3, UNIT: 2, DEPENDENT: 4, LONG: 1, SINGLE: None}  # the token that drops all
+
+
+def tokens(draw):
+    return range(1, sizes(draw)[0] + 1)
 
 
 def stretches(draw):
-    """The first tokens of a run whose token 3 resets the memory."""
-    return World(fading(draw, reset=3).letters, ranges={letter: range(1, 5) for letter in "rij"})
+    """Tokens one of which resets the memory."""
+    letters = fading(draw, reset=RESET[case(draw)]).letters
+    return World(letters, ranges={letter: tokens(draw)[:5] for letter in "rij"})
 
 
 def logarithms(draw):
@@ -27,30 +34,37 @@ def logarithms(draw):
         "g_": entries(np.log(alpha)), "c_": entries(np.log(gamma), 0), r"\alpha_": entries(alpha),
         r"\gamma_": entries(gamma, 0), r"\Gamma_": entries(Gamma),
     }  # fmt: skip
-    return World(letters, ranges={letter: TOKENS for letter in "rij"})
+    return World(letters, ranges={letter: tokens(draw) for letter in "rij"})
 
 
 def reset_logarithms(draw):
-    """The mask where token 4 resets the memory: its log-decay is minus infinity."""
-    alpha = decays(draw, reset=4)
+    """The mask where one token resets the memory: its log-decay is minus infinity."""
+    alpha = decays(draw, reset=RESET[case(draw)])
     with np.errstate(divide="ignore"):
         letters = {"g_": entries(np.log(alpha)), r"\Gamma_": entries(weights(draw, alpha)[1])}
-    return World(letters, ranges={letter: TOKENS for letter in "rij"})
+    return World(letters, ranges={letter: tokens(draw) for letter in "rij"})
 
 
 def masked_sums(draw):
     """`y`, the mask times any x."""
-    alpha, x = decays(draw), draw.anew(2).array(T)
+    alpha = decays(draw)
+    x = draw.anew(2).array(len(alpha))
     y = weights(draw, alpha)[1] @ x
     y = entries(np.append(0 * y[:1], y), 0)
-    return World({r"\alpha_": entries(alpha), "x_": entries(x), "y_": y}, ranges={"r": TOKENS})
+    return World(
+        {r"\alpha_": entries(alpha), "x_": entries(x), "y_": y}, ranges={"r": tokens(draw)}
+    )
 
 
 @cache
 def blocks(draw):
-    """A run cut after token m: readers R, writers I, and the decays from and to the cut."""
-    m = (2, 4)[draw.seed]
-    world = fading(draw)
+    """A run cut after token m: readers R, writers I, and the decays from and to the cut.
+
+    One token alone has no cut: there the longest run is cut once more.
+    """
+    world = fading(Draw(True, 1) if case(draw) == SINGLE else draw)
+    T = world.letters["C"]
+    m = {GENERIC: 2, UNIT: 3, DEPENDENT: 4, LONG: 5, SINGLE: 2}[case(draw)]
     Gamma, K, Q = (world.letters[x] for x in (r"\boldsymbol{\Gamma}", r"\mathbf{K}", r"\mathbf{Q}"))
     letters = {
         "m": m, "R": np.arange(m + 1, T + 1), "I": np.arange(1, m + 1),
@@ -145,20 +159,20 @@ def best_decays(draw):
 def gate(draw):
     """The package's gate, and its derivatives by autograd.
 
-    Where one derivative is meant, all else is constant: with a change of 1 in g_t, the change of
-    the other letter is one over the derivative.
+    Where one derivative is meant, all else is constant: with some change of g_t, the change of
+    the other letter is this one over the derivative.
     """
-    draw = draw.anew()
+    draw, T = draw.anew(), sizes(draw)[0]
     a, bias, A_log = draw.array(T), draw.number(), draw.number()
     leaves = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in (a, [A_log] * T)]
     g = ops.log_decay(leaves[0], leaves[1], torch.tensor(bias, dtype=torch.float64))
     by_a, by_A_log = (d.numpy() for d in torch.autograd.grad(g.sum(), leaves))
-    g = g.detach().numpy()
+    g, change = g.detach().numpy(), draw.array(T)
     letters = {
         "A": np.exp(A_log), "x_": entries(a + bias), "g_": entries(g),
         r"\alpha_": entries(np.exp(g)),
         r"\sigma": lambda x: float(torch.sigmoid(torch.tensor(x, dtype=torch.float64))),
-        r"\partial g_": entries(np.ones(T)), r"\partial a_": entries(1 / by_a),
-        r"\partial\texttt{A\_log}": Depends(lambda at: 1 / by_A_log[at["t"] - 1]),
+        r"\partial g_": entries(change), r"\partial a_": entries(change / by_a),
+        r"\partial\texttt{A\_log}": Depends(lambda at: (change / by_A_log)[at["t"] - 1]),
     }  # fmt: skip
-    return World(letters, ranges={"t": TOKENS})
+    return World(letters, ranges={"t": tokens(draw)})

@@ -1,5 +1,7 @@
 """Chapter 5: the delta rule, as it is printed."""
 
+from functools import partial
+
 from . import ch05_worlds as w
 from .check import printed
 from .rule import ungated
@@ -26,11 +28,24 @@ printed("eq-gradient-step", w.descent, against="the token loop, derivatives by d
 printed("eq-delta-form", ungated, against=LOOP)
 printed("eq-delta-spill", ungated, against=LOOP, anything=r"\boldsymbol{y}")
 printed("eq-erase-and-write eq-residual", w.crossing, against=LOOP)
-printed("eq-exact-rewrite", w.full_steps, against="the token loop with beta = 1 / ||k||^2")
+printed(
+    "eq-exact-rewrite",
+    w.full_steps,
+    against="the token loop with beta = 1 / ||k||^2",
+    needs={"a full step": partial(w.full_steps, share=2)},
+    equal={
+        r"\mathbf{S}_{t - 1} for \mathbf{S}_{t}; \mathbf{S}_{t} for \mathbf{S}_{t - 1}": "by the "
+        "second line the correction after the write is zero"
+    },
+)
 printed(
     "eq-smallest-change",
     w.full_steps,
     against="the token loop, and another matrix that recalls",
+    needs={
+        "a full step": partial(w.full_steps, share=2),
+        "a matrix that recalls the pair": partial(w.full_steps, recalling=False),
+    },
     arithmetic="float64",
 )
 printed(
@@ -40,17 +55,50 @@ printed(
     arithmetic="float64",
 )
 printed("eq-sigmoid-trust", w.trusts, against="a least-squares solver", arithmetic="float64")
-printed("eq-delta-overwrite", w.repeated_key, against=LOOP)
-printed("eq-delta-orthonormal", w.orthonormal_keys, against=LOOP)
-printed("eq-delta-error", w.one_solution, against=LOOP)
+printed(
+    "eq-delta-overwrite",
+    w.repeated_key,
+    against=LOOP,
+    needs={
+        "a key of unit length": partial(w.repeated_key, length=2),
+        "other keys orthogonal to it": partial(w.repeated_key, apart=False),
+    },
+)
+printed(
+    "eq-delta-orthonormal",
+    w.orthonormal_keys,
+    against=LOOP,
+    needs={
+        "keys of unit length": partial(w.orthonormal_keys, length=2),
+        "orthogonal keys": partial(w.orthonormal_keys, shear=1),
+    },
+    equal={"j for T": "what is read with key j stays, as later keys are orthogonal to it"},
+)
+printed(
+    "eq-delta-error",
+    w.one_solution,
+    against=LOOP,
+    needs={"a matrix that recalls all pairs": partial(w.one_solution, solved=False)},
+)
 printed(
     "eq-delta-least-squares",
     w.rounds,
     against="2000 rounds of gdn_ref.delta_rule.recurrent",
     arithmetic="float64",
 )
-printed("eq-delta-stream", w.stream, against="every sequence of two tokens")
-printed("eq-stream-settles", w.settled, against="the fixed point of the mean over all tokens")
+printed(
+    "eq-delta-stream",
+    w.stream,
+    against="every sequence of two or three tokens",
+    needs={"no preferred direction of the keys": partial(w.stream, directions=1)},
+    equal={"2 for t": "all tokens have one distribution"},
+)
+printed(
+    "eq-stream-settles",
+    w.settled,
+    against="the fixed point of the mean over all tokens",
+    needs={"no preferred direction of the keys": partial(w.settled, directions=1)},
+)
 printed(
     "eq-delta-multiplications",
     w.counted_step,

@@ -7,8 +7,9 @@ import numpy as np
 
 from ... import delta_rule
 from ..ch05_cost import multiplications_of_a_step
+from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, across, case, sizes, strengths
 from .draws import gradient
-from .rule import D_K, D_V, T, across, eye, inputs, orthonormal, run, step, with_letters, world_of
+from .rule import eye, inputs, orthonormal, run, step, with_letters, world_of
 from .values import Depends, Family, columns, entries, listed
 from .world import World
 
@@ -23,7 +24,11 @@ def losses(x, exact):
     def slope(t):
         return lambda S: gradient(loss(t), S, exact)
 
-    return {r"\mathcal{L}_": Family(loss), r"\nabla\mathcal{L}_": Family(slope)}
+    tokens = range(1, len(x.k) + 1)
+    return {
+        r"\mathcal{L}_": listed(map(loss, tokens)),
+        r"\nabla\mathcal{L}_": listed(map(slope, tokens)),
+    }
 
 
 @cache
@@ -34,24 +39,28 @@ def descent(draw):
 
 
 def crossing(draw):
-    """Questions y: one at right angles to each key, and one at right angles to none."""
+    """Questions y at right angles to one key, to the sum of all, or to none."""
     world = descent(draw)
-    keys = world.letters[r"\mathbf{K}"]
-    more = draw.anew(2)
-    ys = [across(more, keys[t : t + 1]) for t in range(T)] + [more.array(D_K, 1)]
+    ys = questions(draw.anew(2), world.letters[r"\mathbf{K}"])
     return with_letters(world, {}, **{r"\boldsymbol{y}": ys})
 
 
+def questions(draw, keys):
+    """Vectors at right angles to each key by itself, to the sum of all keys, and to none."""
+    rows = [*keys, keys.sum(0)]
+    return [across(draw, row[None]) for row in rows] + [draw.array(keys.shape[1], 1)]
+
+
 @cache
-def full_steps(draw):
+def full_steps(draw, share=1, recalling=True):
     """beta = 1 / ||k||^2, and for each token a matrix that recalls its pair."""
     q, k, v, alpha, _, S = inputs(draw, decay=False)
-    x = run(draw, q, k, v, alpha, 1 / np.sum(k * k, axis=1), S)
-    X = draw.anew(2).array(D_V, D_K)
+    x = run(draw, q, k, v, alpha, share * (1 / np.sum(k * k, axis=1)), S)
+    X = draw.anew(2).array(*S.shape)
 
     def recalls(at):
         key, value = k[at["t"] - 1], v[at["t"] - 1]
-        return X + np.outer(value - X @ key, key) / (key @ key)
+        return X + recalling * np.outer(value - X @ key, key) / (key @ key)
 
     return with_letters(world_of(draw, x, decay=False), {r"\mathbf{X}": Depends(recalls)})
 
@@ -60,14 +69,15 @@ def trade_off(draw):
     """The least value of the trade-off is that at the loop's state, where beta is as claimed.
 
     Its minimum is among the candidates, row by row by a solver of least squares, and so are other
-    matrices near and far. Two tokens have another strength.
+    matrices near and far. Some tokens have another strength.
     """
-    q, k, v, alpha, beta, S = inputs(draw, decay=False)
-    eta = draw.anew(2).number()
-    wishes = [np.vstack([key, np.eye(D_K) / np.sqrt(eta)]) for key in k]  # recall, and stay
-    gains = [np.linalg.lstsq(A, np.eye(D_K + 1)[:, 0], rcond=None)[0] for A in wishes]
+    given = (8, 2, 3) if case(draw) == SINGLE else ()
+    q, k, v, alpha, beta, S = inputs(draw, *given, decay=False)
+    eta, (T, d_k) = draw.anew(2).number(), k.shape
+    wishes = [np.vstack([key, np.eye(d_k) / np.sqrt(eta)]) for key in k]  # recall, and stay
+    gains = [np.linalg.lstsq(A, np.eye(d_k + 1)[:, 0], rcond=None)[0] for A in wishes]
     beta = np.array([g @ key / (key @ key) for g, key in zip(gains, k, strict=True)])
-    beta[1], beta[4] = 0.3, 1.2
+    beta[1::3] = [0.3, 1.2, 0.7][: len(beta[1::3])]
     x = run(draw, q, k, v, alpha, beta, S)
 
     def cost(t, X):
@@ -79,7 +89,7 @@ def trade_off(draw):
         return np.linalg.lstsq(wishes[t], goals.T, rcond=None)[0].T
 
     best = [least(t) for t in range(T)]
-    candidates = best + x.states + [X + 0.1 * draw.anew(3).array(D_V, D_K) for X in best]
+    candidates = best + x.states + [X + 0.1 * draw.anew(3).array(*S.shape) for X in best]
     letters = {"value": Depends(lambda at: cost(at["t"], x.states[at["t"]])), r"\eta": eta}
     world = with_letters(world_of(draw, x, decay=False), losses(x, False) | letters)
     return with_letters(world, {}, **{r"\mathbf{X}": candidates})
@@ -87,35 +97,45 @@ def trade_off(draw):
 
 def trusts(draw):
     """For a unit key and each trust, the strength of the step that the trade-off asks for."""
-    draw = draw.anew()
-    k, logits = orthonormal(draw, D_K)[0], draw.array(3)
+    draw, d = draw.anew(), sizes(draw)[1]
+    k, logits = orthonormal(draw, d)[0], draw.array(3)
 
     def strength(at):
-        wishes = np.vstack([k, np.eye(D_K) / np.sqrt(at[r"\eta"])])  # recall, and stay
-        return np.linalg.lstsq(wishes, np.eye(D_K + 1)[:, 0], rcond=None)[0] @ k
+        wishes = np.vstack([k, np.eye(d) / np.sqrt(at[r"\eta"])])  # recall, and stay
+        return np.linalg.lstsq(wishes, np.eye(d + 1)[:, 0], rcond=None)[0] @ k
 
     ranges = {r"\eta": np.exp(logits), "b": logits}
     return World({r"\beta": Depends(strength)}, ranges=ranges)
 
 
+REPEATED = {  # which tokens have the one key
+    GENERIC: [1, 1, 0, 1, 0, 0, 1], UNIT: [0, 1, 1, 0, 1, 0], DEPENDENT: [1, 0, 1, 1],
+    LONG: [0, 0, 1, 0, 0, 1, 1, 1, 0], SINGLE: [1],
+}  # fmt: skip
+
+
 @cache
-def repeated_key(draw):
-    """Four of seven tokens have one unit key; the keys of the others are orthogonal to it."""
-    q, k, v, alpha, beta, S = inputs(draw, T=7, decay=False)
-    basis, mine = orthonormal(draw.anew(2), D_K), np.array([0, 1, 3, 6])
-    k = k[:, 1:] @ basis[1:]
-    k[mine] = basis[0]
+def repeated_key(draw, length=1, apart=True):
+    """Some tokens have one unit key, with strengths of 0, 1 and 2 among others; the keys of the
+    tokens between them are orthogonal to it."""
+    its = np.array(REPEATED[case(draw)])
+    (mine,), (_, d_k, d_v) = its.nonzero(), sizes(draw)
+    q, k, v, alpha, beta, S = inputs(draw, T=len(its), d_k=d_k, d_v=d_v, decay=False)
+    basis, n = orthonormal(draw.anew(2), d_k), len(mine)
+    k = k[:, 1:] @ basis[1:] if apart else k
+    basis = length * basis
+    k[mine], beta[mine] = basis[0], strengths(draw.anew(4), n)
     x = run(draw, q, k, v, alpha, beta, S)
     kept = 1 - beta[mine]
-    after = [0, 1, 3, 5, 7]  # as many tokens have gone by at the end of each stretch
+    after = [0, *(mine + 1)[:-1], len(its)]  # as many tokens have gone by after each such token
     letters = {
         r"\boldsymbol{k}": basis[0][:, None], r"\mathbf{S}_0": S, r"\beta_": entries(beta[mine]),
         r"\boldsymbol{v}_": columns(v[mine]),
         r"\mathbf{S}": Depends(lambda at: x.states[after[at["m"]]]),
-        r"\gamma_": listed([np.prod(kept[:m]) if m else 1 for m in range(5)], 0),
-        r"\Gamma_": Family(lambda m, i: np.prod(kept[_index(i, 4) : _index(m, 4)]) if i < m else 1),
+        r"\gamma_": listed([np.prod(kept[:m]) if m else 1 for m in range(n + 1)], 0),
+        r"\Gamma_": Family(lambda m, i: np.prod(kept[_index(i, n) : _index(m, n)]) if i < m else 1),
     }  # fmt: skip
-    return World(letters, ranges={"m": range(5), "i": range(1, 5)})
+    return World(letters, ranges={"m": range(n + 1), "i": range(1, n + 1)})
 
 
 def _index(i, n):
@@ -123,30 +143,37 @@ def _index(i, n):
 
 
 @cache
-def orthonormal_keys(draw):
-    """Two tokens in four dimensions."""
-    q, _, v, alpha, beta, S = inputs(draw, T=2, decay=False)
-    x = run(draw, q, orthonormal(draw.anew(2), D_K)[:2], v, alpha, beta, S)
-    letters = world_of(draw, x, decay=False).letters | {"T": 2}
-    return World({key: value for key, value in letters.items() if key != "C"}, {"j": range(1, 3)})
+def orthonormal_keys(draw, length=1, shear=0):
+    """Orthonormal keys, fewer than dimensions and as many."""
+    _, d_k, d_v = sizes(draw)
+    T = {GENERIC: 2, UNIT: 5, DEPENDENT: 2, LONG: 3, SINGLE: 1}[case(draw)]
+    q, _, v, alpha, _, S = inputs(draw, T=T, d_k=d_k, d_v=d_v, decay=False)
+    beta = strengths(draw.anew(4), T)
+    k = length * orthonormal(draw.anew(2), d_k)[:T]
+    k = k + shear * k[::-1]
+    x = run(draw, q, k, v, alpha, beta, S)
+    letters = world_of(draw, x, decay=False).letters | {"T": T}
+    letters = {key: value for key, value in letters.items() if key not in ("C", "\\mathbf{S}'")}
+    return World(letters, {"j": range(1, T + 1)})
 
 
 @cache
-def one_solution(draw):
+def one_solution(draw, solved=True):
     """A matrix X recalls all pairs."""
     q, k, _, alpha, beta, S = inputs(draw, decay=False)
-    X = draw.anew(2).array(D_V, D_K)
-    x = run(draw, q, k, k @ X.T, alpha, beta, S)
+    X = draw.anew(2).array(*S.shape)
+    x = run(draw, q, k, solved * (k @ X.T), alpha, beta, S)
     return with_letters(world_of(draw, x, decay=False), {r"\mathbf{X}": X})
 
 
-def rounds(draw):
-    """Three pairs in four dimensions, written until nothing changes; the change in their keys."""
-    _, k, v, _, beta, S_0 = inputs(draw, T=3, decay=False)
+def rounds(draw, more=0):
+    """Fewer pairs than dimensions, written until nothing changes; the change in their keys."""
+    T, d_k, d_v = [(3, 4, 3), (2, 5, 7), (1, 2, 1)][draw.seed]
+    _, k, v, _, beta, S_0 = inputs(draw, T=T, d_k=d_k, d_v=d_v, decay=False)
     k = k / np.linalg.norm(k, axis=1, keepdims=True)
     S = S_0
     for _ in range(2000):
-        S = delta_rule.recurrent(k, k, v, 0.7 + 0.3 * beta, S)[1]
+        S = delta_rule.recurrent(k, k, v, more + 0.7 + 0.3 * beta, S)[1]
     V_hat = np.linalg.lstsq(k.T, (S - S_0).T, rcond=None)[0]
     return World({
         r"\mathbf{S}_\infty": S, r"\mathbf{S}_0": S_0, r"\hat{\mathbf{V}}": V_hat,
@@ -162,11 +189,12 @@ def mean_size(draw, state, beta, keys, values):
 
 
 @cache
-def settled(draw):
+def settled(draw, directions=None):
     """The squared norm that a token leaves as it was, on average: the mean is affine in it."""
-    draw, d = draw.anew(), 3
-    basis, values, beta = orthonormal(draw, d), draw.array(2, D_V), draw.number()
-    S = draw.array(D_V, d)
+    draw, (_, d, d_v) = draw.anew(), sizes(draw)
+    basis, values, beta = orthonormal(draw, d), draw.array(2, d_v), draw.number()
+    S = draw.array(d_v, d)
+    basis = basis[:directions]
     written = mean_size(draw, 0 * S, beta, basis, values)
     left = (mean_size(draw, S, beta, basis, values) - written) / np.sum(S * S)
     return World({
@@ -176,28 +204,30 @@ def settled(draw):
 
 
 @cache
-def stream(draw):
-    """Keys from an orthonormal basis, values +-a and +-b: every sequence of two tokens.
+def stream(draw, directions=None):
+    """Keys from an orthonormal basis, values +-a and +-b: every sequence of two or three tokens.
 
     The claims are linear in k k^T and in v v^T, and the mean of k k^T is I / d_k as it is for
     uniform keys: these few outcomes stand for every such distribution.
     """
-    more, d = draw.anew(2), 3
-    basis, values = orthonormal(more, d), more.array(2, D_V)
-    beta, S = more.number(), more.array(D_V, d)
+    more, (_, d, d_v) = draw.anew(2), sizes(draw)
+    basis, values = orthonormal(more, d)[:directions], more.array(2, d_v)
+    beta, S, length = more.number(), more.array(d_v, d), 3 if d < 4 else 2
     tokens = [(k, s * v) for k in basis for v in values for s in (1, -1)]
     states, nu = [S], [np.sum(S * S)]
     one = 1 + 0 * beta
-    for _ in range(2):
+    for _ in range(length):
         states = [step(draw, M, k, v, one, beta) for M in states for k, v in tokens]
         nu.append(sum(np.sum(M * M) for M in states) * (one / len(states)))
     factors = [step(draw, eye(draw, d), k, 0 * k, one, beta) for k in basis]
-    outcomes = [(Fraction(1, d), {r"\mathbf{P}_": listed([P, P])}) for P in factors]
+    outcomes = [
+        (Fraction(1, len(factors)), {r"\mathbf{P}_": listed([P] * length)}) for P in factors
+    ]
     letters = {
-        r"\mathbf{P}_": listed(factors[:2]), r"\nu_": listed(nu, 0), r"\beta": beta,
+        r"\mathbf{P}_": listed((factors * 3)[:length]), r"\nu_": listed(nu, 0), r"\beta": beta,
         "d_k": d, r"\mu": sum(v @ v for v in values) * (one / len(values)),
     }  # fmt: skip
-    return World(letters, ranges={"t": [1, 2]}, outcomes=outcomes)
+    return World(letters, ranges={"t": range(1, length + 1)}, outcomes=outcomes)
 
 
 def counted_step(draw):

@@ -1,8 +1,10 @@
 """Chapter 6: the geometry of a transition, as it is printed."""
 
+from functools import partial
+
 from . import ch06_worlds as w
 from .check import printed
-from .rule import rule, ungated
+from .rule import rule
 
 LOOP = "the token loop"
 MAP = "what the token loop makes of the identity"
@@ -22,6 +24,7 @@ printed(
     "eq-transition-cases",
     w.unit_key,
     against=MAP,
+    needs={"a key of unit length": partial(w.unit_key, length=2)},
     equal={"3 for 2": "every power of a projection is that projection"},
 )
 printed("eq-transition-eigenvalues", w.one_key, against=MAP, anything=r"\lambda")
@@ -29,6 +32,13 @@ printed("eq-transition-determinant eq-transition-inverse", w.one_key, against=MA
 printed("eq-transition-length", w.one_key, against=MAP, anything=r"\boldsymbol{x}")
 printed("eq-transition-norm", w.long_and_short, against=MAP, arithmetic="float64")
 printed("eq-key-norm", w.normalised, against="gdn_ref.ops.unit_rows", arithmetic="float64")
-printed("eq-parity", w.bits, against=LOOP)
-printed("eq-reflection-rotation", w.two_reflections, against=MAP, arithmetic="float64")
-printed("eq-transition-commute", ungated, against=MAP)
+UNIT = "a key of unit length"
+printed("eq-parity", w.bits, against=LOOP, needs={UNIT: partial(w.bits, length=2)})
+printed(
+    "eq-reflection-rotation",
+    w.two_reflections,
+    against=MAP,
+    arithmetic="float64",
+    needs={"keys of unit length": partial(w.two_reflections, length=2)},
+)
+printed("eq-transition-commute", w.two_tokens, against=MAP)

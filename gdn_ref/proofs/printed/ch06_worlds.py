@@ -1,14 +1,16 @@
 r"""Worlds of chapter 6: one transition, in every strength; two of them; bits; a normalised key."""
 
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
 
-from .rule import D_K, D_V, eye, orthonormal, run, step
+from .cases import sizes
+from .rule import eye, orthonormal, run, several, step, world_of
 from .values import Depends, columns, listed
 from .world import World
 
-STRENGTHS = [0, 1, 2, 3]
+STRENGTHS = [-1, 0, Fraction(1, 2), 1, Fraction(3, 2), 2, 3]
 
 
 def transition(draw, key, alpha, beta):
@@ -19,17 +21,17 @@ def transition(draw, key, alpha, beta):
 @cache
 def one_key(draw):
     """One token without a value, a key of any length, and a state whose rows it moves."""
-    draw = draw.anew()
-    k, S, alpha, beta = draw.array(D_K), draw.array(D_V, D_K), draw.number(), draw.number()
+    draw, (_, d, rows) = draw.anew(), sizes(draw)
+    k, S, alpha, beta = draw.array(d), draw.array(rows, d), draw.number(), draw.number()
     one = 1 + 0 * alpha
     F = transition(draw, k, alpha, beta)
     return World({
-        r"\boldsymbol{k}": k[:, None], r"\mathbf{S}": S, r"\alpha": alpha, r"\beta": beta, "d": D_K,
-        r"\boldsymbol{s}_": columns(S), r"\boldsymbol{x}": draw.array(D_K, 1),
+        r"\boldsymbol{k}": k[:, None], r"\mathbf{S}": S, r"\alpha": alpha, r"\beta": beta, "d": d,
+        r"\boldsymbol{s}_": columns(S), r"\boldsymbol{x}": draw.array(d, 1),
         r"\boldsymbol{s}'_": columns(step(draw, S, k, 0 * S[:, 0], one, beta)),
         r"\mathbf{P}": transition(draw, k, one, beta), r"\mathbf{F}": F,
         r"\lambda": draw.number(),
-    }, ranges={"i": range(1, D_V + 1)})  # fmt: skip
+    }, ranges={"i": range(1, rows + 1)})  # fmt: skip
 
 
 def right_angles(draw, k):
@@ -49,10 +51,12 @@ def the_factor(F, vectors):
 
 
 @cache
-def unit_key(draw):
-    """A unit key, and the transition at four strengths; halves, so that float64 is exact."""
-    draw = draw.anew()
-    k = orthonormal(draw, D_K)[0] if draw.exact else draw.rng.choice([-0.5, 0.5], size=D_K)
+def unit_key(draw, length=1):
+    """A unit key, and the transition at strengths of 0, 1 and 2, between them and outside; halves,
+    so that float64 is exact."""
+    draw, d = draw.anew(), sizes(draw)[1]
+    halves = np.append(draw.rng.choice([-0.5, 0.5], size=4), np.zeros(d))[:d]
+    k = length * (orthonormal(draw, d)[0] if draw.exact else halves)
     one = 1 + 0 * k[0]
     at_strength = {b: transition(draw, k, one, b * one) for b in STRENGTHS}
     letters = {
@@ -66,7 +70,7 @@ def unit_key(draw):
 def long_and_short(draw):
     """Strengths on both sides of the two places where the norm's branch changes."""
     draw = draw.anew()
-    k, alpha = draw.array(D_K), draw.between(0.5, 0.95, 1)[0]
+    k, alpha = draw.array(sizes(draw)[1]), draw.between(0.5, 0.95, 1)[0]
     strengths = [share / (k @ k) for share in (-0.7, 0.4, 1.3, 1.9, 2.6)]
 
     def F(at):
@@ -83,7 +87,7 @@ def normalised(draw):
     from ... import ops
 
     draw = draw.anew()
-    raw = [length * draw.array(D_K, 1) for length in (1e-3, 0.3, 1)]
+    raw = [length * draw.array(sizes(draw)[1], 1) for length in (1e-3, 0.3, 1)]
     keys = {id(x): ops.unit_rows(from_numpy(x[:, 0])).numpy()[:, None] for x in raw}
     letters = {
         r"\boldsymbol{k}": Depends(lambda at: keys[id(at[r"\boldsymbol{x}"])]),
@@ -93,25 +97,30 @@ def normalised(draw):
 
 
 @cache
-def bits(draw):
-    """Seven bits: the state after each token, of strength 2b."""
-    draw = draw.anew()
-    k, S = orthonormal(draw, D_K)[0], draw.array(D_V, D_K)
-    b = [1, 0, 1, 1, 0, 1, 1]
+def bits(draw, length=1):
+    """Some bits: the state after each token, of strength 2b."""
+    draw, (T, d_k, d_v) = draw.anew(), sizes(draw)
+    k, S = length * orthonormal(draw, d_k)[0], draw.array(d_v, d_k)
+    b = [0, 1, 0, 1, 1, 0, 1, 1][-T:]
     one = 1 + 0 * k[0]
     beta = [2 * bit * one for bit in b]
-    x = run(draw, [k] * 7, [k] * 7, [0 * S[:, 0]] * 7, [one] * 7, beta, S)
+    x = run(draw, [k] * T, [k] * T, [0 * S[:, 0]] * T, [one] * T, beta, S)
     return World({
         r"\mathbf{S}_": listed(x.states, 0), r"\boldsymbol{k}": k[:, None], "b_": listed(b),
-    }, ranges={"T": range(1, 8)})  # fmt: skip
+    }, ranges={"T": range(1, T + 1)})  # fmt: skip
 
 
-def two_reflections(draw):
-    """Two reflections in a plane of four dimensions."""
+def two_tokens(draw):
+    """The delta rule, over more than one token."""
+    return world_of(draw, several(draw), decay=False)
+
+
+def two_reflections(draw, length=1):
+    """Two reflections in a plane of four dimensions, of five, and of two."""
     draw = draw.anew()
-    e, theta = orthonormal(draw, D_K), draw.number()
+    e, theta = orthonormal(draw, sizes(draw)[1]), draw.number()
     keys = [e[0], np.cos(theta) * e[0] + np.sin(theta) * e[1]]
-    factors = [transition(draw, k, 1.0, 2.0) for k in keys]
+    factors = [transition(draw, length * k, 1.0, 2.0) for k in keys]
     return World({
         r"\mathbf{P}_": listed(factors), r"\boldsymbol{e}_": columns(e[:2]), r"\theta": theta,
     })  # fmt: skip

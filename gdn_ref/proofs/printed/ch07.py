@@ -13,7 +13,16 @@ printed("eq-affine-compose", w.two_maps, against="one map after the other, on un
 printed(
     "eq-scan-cost", w.counted_scan, against="gdn_ref.affine.compose, counted", arithmetic="counted"
 )
-printed("eq-wy-product eq-wy-sum eq-wy-matrix eq-wy-transpose", ungated, against=PRODUCTS)
+printed(
+    "eq-wy-product",
+    ungated,
+    against=PRODUCTS,
+    equal={
+        r"last term left out of \sum_{i = 1}^{r}\boldsymbol{w}_{i}\boldsymbol{k}_{i}^{\top}; "
+        r"\mathbf{P}^{r - 1} for \mathbf{P}^{r}": "the equation one token before"
+    },
+)
+printed("eq-wy-sum eq-wy-matrix eq-wy-transpose", ungated, against=PRODUCTS)
 printed(
     "eq-wy-rank",
     w.ranks,

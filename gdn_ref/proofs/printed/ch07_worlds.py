@@ -8,21 +8,22 @@ from ... import affine
 from ..ch07_cost import vectors_on_arrays
 from ..ch07_unroll import tree
 from ..counting import multiplications
-from .rule import D_K, D_V, T, across, inputs, run, sequence, ungated, with_letters, world_of
+from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, across, case, sizes
+from .rule import inputs, run, several, with_letters, world_of
 from .values import listed
 from .world import World
 
 
 def two_maps(draw):
     """Two maps in turn, as one map: what they make of the zero state and of unit states."""
-    draw = draw.anew()
-    F, G = draw.array(2, D_K, D_K), draw.array(2, D_V, D_K)
+    draw, (_, d_k, d_v) = draw.anew(), sizes(draw)
+    F, G = draw.array(2, d_k, d_k), draw.array(2, d_v, d_k)
 
     def in_turn(S):
         return (S @ F[0] + G[0]) @ F[1] + G[1]
 
     zero = 0 * G[0]
-    units = [zero + 0 for _ in range(D_K)]
+    units = [zero + 0 for _ in range(d_k)]
     for i, unit in enumerate(units):
         unit[0, i] = unit[0, i] + 1
     rows = [(in_turn(unit) - in_turn(zero))[0] for unit in units]
@@ -52,32 +53,42 @@ def counted_vectors(draw):
 
 @cache
 def ranks(draw):
-    """Four tokens, the last key in the span of the others; questions at right angles to the first
-    r keys, to all but the first, and to none."""
-    q, k, v, alpha, beta, S = inputs(draw, T=4, d_k=6, d_v=2, decay=False)
+    """Tokens, fewer and more than dimensions, the last key but one in the span of the first two;
+    questions at right angles to the first r keys, to some of these, to their sum, and to none."""
+    T, d_k = {GENERIC: (4, 6), UNIT: (5, 4), DEPENDENT: (6, 7), LONG: (3, 4), SINGLE: (1, 3)}[
+        case(draw)
+    ]
+    q, k, v, alpha, beta, S = inputs(draw, T=T, d_k=d_k, d_v=2, decay=False)
     k = k / 4
-    k[3] = k[0] + k[1] - k[2]
+    if T > 3:
+        k[-2] = k[0] + k[1] * 2
     world = world_of(draw, run(draw, q, k, v, alpha, beta, S), decay=False)
+    some = [[0], [0, 1], [0, 1, 2], [1, 2], [0, 2], [2]]
     more = draw.anew(2)
-    ys = [across(more, k[:r]) for r in (1, 2, 3)] + [across(more, k[1:3]), more.array(6, 1)]
+    ys = [across(more, k[at]) for at in some if max(at) < max(T - 1, 1)]
+    ys += [across(more, k.sum(0)[None]), across(more, k[:2].sum(0)[None]), more.array(d_k, 1)]
     return with_letters(world, {}, **{r"\boldsymbol{y}": ys})
 
 
 @cache
 def short(draw):
-    """Four tokens."""
-    return world_of(draw, run(draw, *inputs(draw, T=4, decay=False)), decay=False)
+    """Few tokens, more or fewer than dimensions."""
+    T = {GENERIC: 4, UNIT: 3, DEPENDENT: 5, LONG: 2, SINGLE: 1}[case(draw)]
+    _, d_k, d_v = sizes(draw)
+    x = run(draw, *inputs(draw, T=T, d_k=d_k, d_v=d_v, decay=False))
+    return world_of(draw, x, decay=False)
 
 
 @cache
 def two_runs(draw):
-    """Tokens 1 and 2, and tokens 3 to 6, each run alone; and all of them together."""
-    x, joint = sequence(draw, decay=False), ungated(draw).letters
-    parts, matrix = [slice(0, 2), slice(2, T)], r"\mathbf{%s}"
+    """A run in two parts, each run alone; and all tokens together."""
+    x, cut = several(draw), {GENERIC: 2, UNIT: 3, DEPENDENT: 1, LONG: 4, SINGLE: 1}[case(draw)]
+    joint = world_of(draw, x, decay=False).letters
+    parts, matrix = [slice(0, cut), slice(cut, len(x.k))], r"\mathbf{%s}"
     alone = [
         world_of(draw, run(draw, x.q[p], x.k[p], x.v[p], x.alpha[p], x.beta[p], x.S), decay=False)
         for p in parts
     ]
-    letters = {matrix % x + "'_": listed([joint[matrix % x][2:]], 2) for x in "WU"}
+    letters = {matrix % x + "'_": listed([joint[matrix % x][cut:]], 2) for x in "WU"}
     letters |= {matrix % x + "_": listed([w.letters[matrix % x] for w in alone]) for x in "WUK"}
     return World(letters)

@@ -8,7 +8,8 @@ from ... import wy
 from ..ch08_inverses import quarter
 from ..counting import known, multiplications
 from ..token_forms import solve
-from .rule import D_K, eye, inputs, orthonormal, run, ungated, with_letters, world_of
+from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, case, sizes
+from .rule import eye, inputs, orthonormal, run, ungated, with_letters, world_of
 from .values import Depends, Family, Refused, columns
 from .world import World
 
@@ -28,63 +29,74 @@ def among(values):
 def right_sides(draw):
     """Any right-hand side Y, and what the inverse, from the token loop, makes of it."""
     world = ungated(draw)
-    Y = draw.anew(2).array(len(world.letters[r"\mathbf{X}"]), 5)
+    Y = draw.anew(2).array(len(world.letters[r"\mathbf{X}"]), 5 + case(draw))
     Z = world.letters[r"\mathbf{X}"] @ Y
     return with_letters(world, {r"\boldsymbol{y}_": columns(Y), r"\boldsymbol{z}_": columns(Z)})
 
 
 @cache
-def unit_keys(draw):
+def unit_keys(draw, length=1, stronger=1):
     """Unit keys, strengths from 0 to 2; two neighbours are the same, so that the bound is met."""
     q, k, v, alpha, beta, S = inputs(draw, decay=False)
-    k = k / np.linalg.norm(k, axis=1, keepdims=True)
-    k[3], beta[3], beta[4] = k[2], 1.9, 0.2
+    k = length * k / np.linalg.norm(k, axis=1, keepdims=True)
+    beta = stronger * beta
+    if (at := len(k) // 2) > 0:
+        k[at], beta[at] = k[at - 1], 1.9
+        beta[at + 1 : at + 2] = 0.2
     return world_of(draw, run(draw, q, k, v, alpha, beta, S), decay=False)
 
 
 @cache
-def sixteen(draw):
-    """A chunk of 2^4 tokens. Their keys are alike, so that the highest power is not small."""
-    q, _, v, alpha, beta, S = inputs(draw, T=16, decay=False)
-    k, beta = 0.5 + 0.1 * draw.anew(2).array(16, D_K), 0.5 + beta / 10
+def powers(draw):
+    """Chunks of 2^3, of 2^5 and of 5 tokens. Their keys are alike, so that the highest power is
+    not small."""
+    T, d_k, d_v = [(8, 6, 5), (32, 4, 3), (5, 3, 2)][draw.seed]
+    q, _, v, alpha, beta, S = inputs(draw, T=T, d_k=d_k, d_v=d_v, decay=False)
+    k, beta = (8 / T) ** 0.5 * 0.6 + 0.1 * draw.anew(2).array(T, d_k), 0.5 + beta / 10
     world = world_of(draw, run(draw, q, k, v, alpha, beta, S), decay=False)
-    return with_letters(world, {}, **{r"\ell": [1, 2, 3, 4]})
+    return with_letters(world, {}, **{r"\ell": [1, 2, 3, 4, 5]})
 
 
 @cache
 def eight(draw):
-    """A chunk of 2^3 tokens; X of its blocks of b tokens, each block a run of its own."""
-    x = inputs(draw, T=8, decay=False)
+    """A chunk of 2^n tokens; X of its blocks of b tokens, each block a run of its own."""
+    C = {GENERIC: 4, UNIT: 8, DEPENDENT: 4, LONG: 8, SINGLE: 2}[case(draw)]
+    _, d_k, d_v = sizes(draw)
+    x = inputs(draw, T=C, d_k=d_k, d_v=d_v, decay=False)
+    halves = [b for b in (1, 2, 4) if b < C]
     world = world_of(draw, run(draw, *x), decay=False)
 
     def blocks(b):
-        found = 0 * eye(draw, 8)
-        for at in range(0, 8, b):
+        found = 0 * eye(draw, C)
+        for at in range(0, C, b):
             p = slice(at, at + b)
             part = run(draw, *[rows[p] for rows in x[:5]], x[5])
             found[p, p] = world_of(draw, part, decay=False).letters[r"\mathbf{X}"]
         return found
 
     letters = {
-        r"\mathbf{X}^": among({b: blocks(b) for b in (1, 2, 4, 8)}),
-        r"\mathbf{L}_": among({b: quarter(8, b).astype(int) for b in (1, 2, 4)}),
+        r"\mathbf{X}^": among({b: blocks(b) for b in (*halves, C)}),
+        r"\mathbf{L}_": among({b: quarter(C, b).astype(int) for b in halves}),
     }
-    return with_letters(world, letters, b=[1, 2, 4])
+    return with_letters(world, letters, b=halves)
 
 
 @cache
-def one_cosine(draw):
-    """Five keys, every two of them with one cosine; one strength."""
-    q, _, v, alpha, beta, S = inputs(draw, T=5, d_k=6, decay=False)
+def one_cosine(draw, alike=True):
+    """Keys, every two of them with one cosine; one strength."""
+    T = {GENERIC: 5, UNIT: 4, DEPENDENT: 3, LONG: 6, SINGLE: 2}[case(draw)]
+    q, _, v, alpha, beta, S = inputs(draw, T=T, d_k=T + 1, d_v=2, decay=False)
     t = draw.anew(2).number()
     shared, own = 2 * t / (1 + t * t), (1 - t * t) / (1 + t * t)  # their squares add up to 1
-    basis = orthonormal(draw.anew(3), 6)
+    basis = orthonormal(draw.anew(3), T + 1)
     k = shared * basis[:1] + own * basis[1:]
+    if not alike:
+        k[-1] = basis[-1]  # one at right angles to the others
     world = world_of(draw, run(draw, q, k, v, alpha, 0 * beta + beta[0], S), decay=False)
     letters = {
         "a": beta[0] * shared * shared, "n": Depends(lambda at: at["r"] - at["i"] - 1),
     }  # fmt: skip
-    return with_letters(world, letters, m=range(1, 5))
+    return with_letters(world, letters, m=range(1, T))
 
 
 def counted_solves(draw):
@@ -97,20 +109,23 @@ def counted_solves(draw):
 
 
 def two_blocks(draw):
-    """Any matrices of three and of two tokens, and what couples them."""
-    draw = draw.anew()
+    """Any matrices of as many tokens as dimensions of keys and of values, and what couples them."""
+    draw, (_, e, l) = draw.anew(), sizes(draw)
     return World({
-        r"\mathbf{X}_e": draw.array(3, 3), r"\mathbf{X}_l": draw.array(2, 2),
-        r"\mathbf{Y}": draw.array(2, 3),
+        r"\mathbf{X}_e": draw.array(e, e), r"\mathbf{X}_l": draw.array(l, l),
+        r"\mathbf{Y}": draw.array(l, e),
     })  # fmt: skip
 
 
-def worst_chunks(draw):
-    """One unit key, with either sign: chunks of two tokens come within 3 per cent of the bound."""
-    draw = draw.anew()
-    k = draw.rng.choice([-1, 1], size=(8, 1)) * orthonormal(draw, D_K)[:1]
+def worst_chunks(draw, length=1):
+    """One unit key, with either sign: chunks of two tokens come close to the bound, within 3 per
+    cent for a strength of 2."""
+    draw, (b, near) = draw.anew(), [(2, 0.03), (1, 0.13), (1.5, 0.06)][draw.seed % 3]
+    k = draw.rng.choice([-1, 1], size=(8, 1)) * orthonormal(draw, sizes(draw)[1])[:1]
+
+    k = length * k
 
     def A(at):
         return wy.interaction(k[: at["C"]], np.full(at["C"], float(at["b"])))
 
-    return World({r"\mathbf{A}": Depends(A)}, ranges={"C": [2, 3, 8], "b": [1, 2]}, near=0.03)
+    return World({r"\mathbf{A}": Depends(A)}, ranges={"C": [2, 3, 8], "b": [b]}, near=near)

@@ -8,7 +8,9 @@ from ... import delta_rule
 from ..ch09_cost import early, late, products, traffic
 from ..ch09_cost import run as run_of_chunks
 from ..counting import depth, multiplications, numbers
-from .rule import D_K, eye, inputs, run, step, with_letters, world_of
+from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, case
+from .cases import sizes as drawn
+from .rule import eye, inputs, run, step, with_letters, world_of
 from .values import Depends, Family, Refused, entries
 from .world import World
 
@@ -23,13 +25,17 @@ def empty(draw):
 @cache
 def weights(draw):
     """The outputs for the rows of I as values; what tokens i + 1 to r make of the identity."""
-    q, k, _, alpha, beta, _ = inputs(draw, T=5, decay=False)
-    one = eye(draw, 5)
+    T, (_, d_k, _) = (
+        {GENERIC: 5, UNIT: 4, DEPENDENT: 3, LONG: 6, SINGLE: 1}[case(draw)],
+        drawn(draw),
+    )
+    q, k, _, alpha, beta, _ = inputs(draw, T=T, d_k=d_k, d_v=2, decay=False)
+    one = eye(draw, T)
     x = run(draw, q, k, one, alpha, beta, 0 * (one @ k))
-    one = eye(draw, D_K)
+    one = eye(draw, d_k)
 
     def between(r, i):
-        if not 0 <= i <= 5 or not 1 <= r <= 5:
+        if not 0 <= i <= T or not 1 <= r <= T:
             raise Refused(f"no tokens after {i} up to {r}")
         state = one
         for t in range(i, r):
@@ -42,14 +48,15 @@ def weights(draw):
 
 def sizes(draw, *names):
     """Different sizes under these names; chunks of C tokens, and T a multiple of C."""
-    found = dict(zip(names, draw.anew().sizes(len(names), 2, 6), strict=True))
-    return found | ({"T": 4 * found["C"]} if "C" in found else {})
+    draw = draw.anew()
+    found = dict(zip(names, draw.sizes(len(names), 2, 8), strict=True))
+    return found | ({"T": draw.one_of(2, 3, 4) * found["C"]} if "C" in found else {})
 
 
 def counted_depth(draw):
     """The longest row of products, one behind the other, in two chunks or more."""
-    at = sizes(draw, "C", "d_k", "d_v")
-    C, T, chunks = at["C"], at["T"], 4
+    C, T = sizes(draw, "C").values()
+    chunks = T // C
     outputs, S = [], numbers(3, 2)
     for _ in range(T):
         o, S = delta_rule.step(S, numbers(2), numbers(2), numbers(3), numbers())
@@ -93,14 +100,13 @@ def counted_traffic(draw):
 @cache
 def counted_saving(draw):
     """Softmax attention over all pairs of tokens, and late chunks, both on numbers that count."""
-    draw = draw.anew()
-    (C,), (d,) = draw.sizes(1, 5, 9), draw.sizes(1, 12, 17)
-    T = 5 * C
+    C, d, chunks = draw.anew().sizes(3, 2, 8)
+    T = C * chunks
     attended = multiplications(_softmax, (T, d), (T, d), (T, d))
     return World({
         "C": C, "T": T, "d": d, r"\mathrm{FLOPs}_\text{softmax}": 2 * attended,
-        r"\mathrm{FLOPs}_\text{late}": 2 * 5 * products(late, C, d, d),
-    }, near=0.03)  # fmt: skip
+        r"\mathrm{FLOPs}_\text{late}": 2 * chunks * products(late, C, d, d),
+    })  # fmt: skip
 
 
 def _softmax(q, k, v):
@@ -113,8 +119,10 @@ def kept(draw):
 
     Among the chunk sizes is the best one, where d_k d_v = C^2.
     """
-    d_k, d_v, best = [(2, 8, 4), (3, 12, 6), (2, 18, 6)][draw.seed]
-    T = 24
+    draw = draw.anew()
+    best, N = draw.sizes(2, 2, 7)
+    d_k = draw.one_of(*(d for d in range(1, best**2 + 1) if best**2 % d == 0))
+    d_v, T = best**2 // d_k, 2 * N * best
 
     def of_chunks(at):
         inverses = sum(np.eye(at["C"]).size for _ in range(0, T, at["C"]))
@@ -123,4 +131,4 @@ def kept(draw):
     return World({
         "T": T, "d_k": d_k, "d_v": d_v, r"n_\text{loop}": traffic(T, 1, d_k, d_v).read,
         r"n_\text{chunks}": Depends(of_chunks),
-    }, ranges={"C": [3, best, 8, 12]})  # fmt: skip
+    }, ranges={"C": [1, 2, best, N, 2 * N * best]})  # fmt: skip

@@ -6,14 +6,11 @@ from functools import cache
 import numpy as np
 
 from ..ch10_orders import ORDERS
-from .ch05_worlds import losses
+from .cases import sizes
+from .ch05_worlds import losses, questions
 from .ch06_worlds import right_angles, the_factor, transition
 from .draws import gradient
 from .rule import (
-    D_K,
-    D_V,
-    T,
-    across,
     inputs,
     orthonormal,
     rule,
@@ -21,6 +18,7 @@ from .rule import (
     sequence,
     ungated,
     with_letters,
+    world_of,
 )
 from .values import Depends, Family, columns, entries, listed
 from .world import World
@@ -28,9 +26,9 @@ from .world import World
 
 @cache
 def crossing(draw):
-    """Questions y: one at right angles to each key, and one at right angles to none."""
-    x, more = sequence(draw), draw.anew(2)
-    ys = [across(more, x.k[t : t + 1]) for t in range(T)] + [more.array(D_K, 1)]
+    """Questions y at right angles to one key, to the sum of all, or to none."""
+    x = sequence(draw)
+    ys = questions(draw.anew(2), x.k)
     lengths = {"n": Depends(lambda at: x.k[at["t"] - 1] @ x.k[at["t"] - 1])}
     return with_letters(rule(draw), lengths, **{r"\boldsymbol{y}": ys})
 
@@ -49,54 +47,63 @@ def rows(draw):
         r"\boldsymbol{s}_": row(of_state, 0), r"\boldsymbol{s}'_": row(of_state, 1),
         r"\delta_": row(lambda t, i: entries(x.deltas[t])[(i,)], 0),
     }  # fmt: skip
-    return World(letters, ranges={"t": range(1, T + 1), "i": range(1, D_V + 1)})
+    T, d_v = x.v.shape
+    return World(letters, ranges={"t": range(1, T + 1), "i": range(1, d_v + 1)})
 
 
 def ranks(draw):
     """Without decay; after m tokens."""
-    return with_letters(ungated(draw), {}, m=range(1, T + 1))
+    return with_letters(ungated(draw), {}, m=range(1, sizes(draw)[0] + 1))
+
+
+def decaying_ranks(draw):
+    """With decay; after m tokens."""
+    return with_letters(rule(draw), {}, m=range(1, sizes(draw)[0] + 1))
 
 
 @cache
 def edges(draw):
-    """Some tokens do not decay at all, some drop everything."""
-    q, k, v, alpha, beta, S = inputs(draw)
-    alpha[1] = alpha[4] = 0 * alpha[0] + 1
-    alpha[2] = 0 * alpha[0]
+    """Of every three tokens one does not decay at all, one drops everything."""
+    T, d_k, d_v = sizes(draw)
+    q, k, v, alpha, beta, S = inputs(draw, T=T + 2, d_k=d_k, d_v=d_v)
+    alpha[draw.seed :: 3] = 0 * alpha[0] + 1
+    alpha[(draw.seed + 1) % 3 :: 3] = 0 * alpha[0]
     x = run(draw, q, k, v, alpha, beta, S)
     return World({
         r"\mathbf{S}_": listed(x.states, 0), r"\boldsymbol{k}_": columns(k),
         r"\boldsymbol{v}_": columns(v), r"\alpha_": entries(alpha), r"\beta_": entries(beta),
-    }, ranges={"t": range(1, T + 1)})  # fmt: skip
+    }, ranges={"t": range(1, T + 3)})  # fmt: skip
 
 
 @cache
 def divided_values(draw):
     """Every token writes its value divided by its strength."""
-    q, k, v, alpha, beta, S = inputs(draw)
+    T, d_k, d_v = sizes(draw)
+    q, k, v, alpha, beta, S = inputs(draw, T=T, d_k=d_k, d_v=d_v)
     x = run(draw, q, k, v / beta[:, None], alpha, beta, S)
-    return with_letters(rule(draw), {r"\mathbf{S}_": listed(x.states, 0)})
+    world = world_of(draw, x)
+    return with_letters(world, {r"\boldsymbol{v}_": columns(v), r"\mathbf{V}": v})
 
 
 @cache
-def random_key(draw):
+def random_key(draw, directions=None):
     """A key from an orthonormal basis: k k^T has the mean I / d_k, and no more is claimed of it.
 
     rho is the mean squared length that F leaves of the unit vectors of the basis.
     """
-    draw = draw.anew()
-    alpha, beta, S = draw.number(), draw.number(), draw.array(D_V, D_K)
-    factors = [transition(draw, k, alpha, beta) for k in orthonormal(draw, D_K)]
-    rho = sum(np.sum(F * F) for F in factors) * ((1 + 0 * alpha) / D_K**2)
+    draw, (_, d_k, d_v) = draw.anew(), sizes(draw)
+    alpha, beta, S = draw.number(), draw.number(), draw.array(d_v, d_k)
+    factors = [transition(draw, k, alpha, beta) for k in orthonormal(draw, d_k)[:directions]]
+    rho = sum(np.sum(F * F) for F in factors) * ((1 + 0 * alpha) / (d_k * len(factors)))
     return World(
-        {r"\alpha": alpha, r"\beta": beta, "d_k": D_K, r"\rho": rho, r"\mathbf{S}": S},
-        outcomes=[(Fraction(1, D_K), {r"\mathbf{F}": F}) for F in factors],
+        {r"\alpha": alpha, r"\beta": beta, "d_k": d_k, r"\rho": rho, r"\mathbf{S}": S},
+        outcomes=[(Fraction(1, len(factors)), {r"\mathbf{F}": F}) for F in factors],
     )
 
 
 def half_lives(draw):
     """Decays near 1 and a wide key. All keys of a basis leave the same share of the mean, rho."""
-    d = 200
+    d = (200, 90, 350)[draw.seed % 3]
     beta, key = draw.anew().between(0.3, 0.7, 1)[0], np.eye(d)[0]
 
     def rho(at):
@@ -150,7 +157,7 @@ def orders(draw):
         r"\mathbf{S}_": listed(x.states, 0), r"\boldsymbol{o}_": columns(x.outputs),
         r"\boldsymbol{\delta}_": columns(x.deltas),
     }  # fmt: skip
-    return World(letters, ranges={"t": range(1, T + 1)})
+    return World(letters, ranges={"t": range(1, len(x.k) + 1)})
 
 
 def _columns(rows):
@@ -175,9 +182,9 @@ def _exactly(order, S, q, k, v, alpha, beta):
 @cache
 def spectra(draw):
     """What the two orders of read and decay make of the identity, across a key and along it."""
-    draw = draw.anew()
-    k, alpha, beta = draw.array(D_K), draw.between(0.5, 0.95, 1)[0], draw.number()
-    one = np.eye(D_K, dtype=object if draw.exact else float)
+    draw, d_k = draw.anew(), sizes(draw)[1]
+    k, alpha, beta = draw.array(d_k), draw.between(0.5, 0.95, 1)[0], draw.number()
+    one = np.eye(d_k, dtype=object if draw.exact else float)
     token = one, 0 * k, k, 0 * k, alpha, beta
     order = "read, then decay"
     late = (_exactly(order, *token) if draw.exact else _as_coded(order, *token))[1]

@@ -1,12 +1,15 @@
 """Chapter 11: the chunk form of the gated delta rule, as it is printed."""
 
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 from ... import chunking, wy
 from ..data import hard_inputs
+from .cases import sizes
+from .ch08 import INVERSE
+from .ch10 import ABOVE
 from .check import printed
 from .rule import rule
 from .values import entries
@@ -14,10 +17,12 @@ from .world import World
 
 LOOP = "the token loop"
 
-printed("eq-gdn-divided eq-gdn-unrolled eq-gdn-transition eq-gdn-writes", rule, against=LOOP)
+printed("eq-gdn-divided eq-gdn-unrolled eq-gdn-transition", rule, against=LOOP)
+printed("eq-gdn-writes", rule, against=LOOP, equal=ABOVE)
 printed("eq-gdn-products", rule, against="products of the factors, token by token", defines=True)
 printed("eq-gdn-interaction", rule, against="gdn_ref.wy.interaction", defines=True)
-printed("eq-wy-u eq-gdn-similarity eq-gdn-w-gated eq-gdn-delta-split", rule, against=LOOP)
+printed("eq-wy-u eq-gdn-similarity eq-gdn-delta-split", rule, against=LOOP)
+printed("eq-gdn-w-gated", rule, against=LOOP, equal=INVERSE)
 printed("eq-gdn-chunk-delta eq-gdn-chunk-state eq-gdn-chunk-output", rule, against=LOOP)
 printed("eq-affine-chunk eq-gdn-ut-transform", rule, against=LOOP)
 
@@ -29,19 +34,21 @@ def products(alpha):
 
 
 @cache
-def unit_keys(draw):
-    """Keys of norm one in fractions, neighbours that are equal, strengths up to 2."""
-    fifths = [(3, 4), (3, 4), (4, 3), (5, 0), (5, 0), (4, -3), (3, 4)][draw.seed :][:5]
-    k = np.array([[Fraction(a, 5), Fraction(b, 5)] for a, b in fifths])
-    beta = [Fraction(n, 4) for n in (3, 8, 5, 8, 6)]
-    alpha = [Fraction(int(n), 8) for n in draw.rng.integers(3, 8, size=5)]
+def unit_keys(draw, length=1):
+    """Keys of norm one in fractions, neighbours that are equal, strengths from 0 to 2."""
+    kind = draw.seed % 3
+    C = (5, 4, 3)[kind]
+    fifths = [(3, 4), (3, 4), (4, 3), (5, 0), (5, 0), (4, -3), (3, 4)][kind:][:C]
+    k = length * np.array([[Fraction(a, 5), Fraction(b, 5)] for a, b in fifths])
+    beta = [Fraction(n, 4) for n in ((3, 8, 2, 0, 4), (4, 3, 1, 8), (0, 5, 2))[kind]]
+    alpha = [Fraction(int(n), 8) for n in draw.rng.integers(3, 8, size=C)]
     Gamma = products(alpha)
-    A = np.array(beta)[:, None] * (k @ k.T) * np.tril(np.ones((5, 5), dtype=int), -1)
+    A = np.array(beta)[:, None] * (k @ k.T) * np.tril(np.ones((C, C), dtype=int), -1)
     letters = {
         r"\mathbf{A}": A, r"\tilde{\mathbf{A}}": A * Gamma, r"\Gamma_": entries(Gamma),
         r"\beta_": entries(np.array(beta, dtype=object)),
     }  # fmt: skip
-    return World(letters, {"r": range(1, 6), "i": range(1, 6)})
+    return World(letters, {"r": range(1, C + 1), "i": range(1, C + 1)})
 
 
 SAME_BOUND = "the entries of the matrix itself have the same bound, for unit keys"
@@ -50,6 +57,7 @@ printed(
     unit_keys,
     against="products of decays",
     arithmetic="rational",
+    needs={"keys of unit length": partial(unit_keys, length=2)},
     equal={
         r"no power: (\mathbf{I} + \tilde{\mathbf{A}})^{- 1}": SAME_BOUND,
         "sign of 1": SAME_BOUND,
@@ -60,7 +68,7 @@ printed(
 
 def decays(draw):
     """The decays of a chunk, and what is lost at each step."""
-    alpha = draw.array(5)
+    alpha = draw.array(sizes(draw)[0])
     lost = np.array([alpha[0] * 0 + 1, *(1 - a * a for a in alpha[1:])])
     Gamma = products(alpha)
     return World({r"\boldsymbol{\Gamma}": Gamma, r"\mathbf{D}_\lambda": np.diag(lost)})
@@ -71,7 +79,8 @@ printed("eq-decay-gram", decays, against="products of the decays")
 
 def systems(draw):
     """The same keys and strengths with decays and without: there the bounds are attained."""
-    _, k, _, g, beta, _ = hard_inputs(T=6, d_k=4, d_v=3, seed=draw.seed)
+    T, d_k, d_v = sizes(draw)
+    _, k, _, g, beta, _ = hard_inputs(T=max(T, 2), d_k=d_k, d_v=d_v, seed=draw.seed)
     A = wy.interaction(k, beta)
     gated = [wy.interaction(k, beta, chunking.decay(x)[1]) for x in (8 * g, 0 * g)]
     return World({r"\mathbf{A}": A}, {r"\tilde{\mathbf{A}}": gated})

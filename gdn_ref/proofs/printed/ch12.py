@@ -15,9 +15,14 @@ printed(
     against=DUAL,
     equal={r"d\mathbf{R} for \mathbf{Z}": "the two are equal by the first line"},
 )
-printed("eq-grad-inverse eq-grad-solve", gradients, against=DUAL)
-printed("eq-grad-unrolled eq-grad-query eq-grad-key eq-grad-beta", gradients, against=DUAL)
-printed("eq-grad-scores eq-grad-state eq-grad-decay", gradients, against=DUAL)
+RIGHT = {r"d\mathbf{R} for \mathbf{Z}": "the gradient of the right-hand side is Z: eq-grad-matrix"}
+SCORES = {r"\mathbf{P} for \boldsymbol{\Gamma} \odot \mathbf{Q}\mathbf{K}^{\top}": "chapter 16 "
+          "calls these weights P"}  # fmt: skip
+printed("eq-grad-solve", gradients, against=DUAL, equal=RIGHT | SCORES)
+printed(
+    "eq-grad-query eq-grad-key eq-grad-scores eq-grad-state", gradients, against=DUAL, equal=RIGHT
+)
+printed("eq-grad-inverse eq-grad-unrolled eq-grad-beta eq-grad-decay", gradients, against=DUAL)
 printed("eq-grad-crossing-parts eq-grad-crossing", gradients, against=DUAL)
 
 
@@ -38,7 +43,7 @@ printed("eq-grad-flops", work, against="counted products of the reference", arit
 
 def segments(draw):
     """States kept on a walk back over N chunks, counted, for each m that divides N."""
-    N = (16, 36, 9)[draw.seed]
+    N = (draw.seed + 2) ** 2
     divisors = [m for m in range(1, N + 1) if N % m == 0]
     kept = {m: most_states(N, m) for m in divisors}
     letters = {"N": N, r"n_\text{kept}": Depends(lambda at: kept[at["m"]])}

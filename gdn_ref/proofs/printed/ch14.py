@@ -1,7 +1,7 @@
 r"""Chapter 14: bytes and FLOPs of three designs, counted while they compute; chains by their depth.
 
-Each world is a run of counted code at three sets of sizes, no two of a set the same; long
-sequences are differences of two runs.
+Each world is a run of counted code at small sizes, drawn from fixed seeds; long sequences are
+differences of two runs.
 """
 
 from fractions import Fraction
@@ -18,15 +18,14 @@ from .check import printed
 from .values import inverse, listed
 from .world import World
 
-# H_k, value heads a key head, d_k, d_v, C, chunks, bytes b, slices s
-SIZES = [(1, 3, 2, 8, 4, 6, 5, 2), (2, 2, 7, 6, 3, 5, 9, 3), (1, 4, 5, 12, 3, 4, 2, 6)]
 
-
-def sizes(draw):
-    """The letters of the sizes."""
-    H_k, group, d_k, d_v, C, N, b, s = SIZES[draw.seed]
-    letters = {"H_k": H_k, "H_v": H_k * group, "d_k": d_k, "d_v": d_v, "C": C, "T": C * N}
-    return letters | {"b": b, "s": s, "r": group}
+def sizes(draw, parts=1):
+    """The letters of small sizes; s slices of values, and `parts` segments of whole chunks."""
+    draw = draw.anew()
+    H_k, group, s, wide, N = draw.numbers(5, 1, 3)
+    d_k, C, b = draw.numbers(3, 1, 5)
+    letters = {"H_k": H_k, "H_v": H_k * group, "d_k": d_k, "d_v": s * wide, "C": C, "b": b, "s": s}
+    return letters | {"T": C * N * parts}
 
 
 def inputs(x, **changed):
@@ -47,7 +46,7 @@ def flops(x, chunks=None, slices=None):
 def scans(draw):
     """FLOPs of two designs. K K^T in blocks of n tokens, none above the diagonal."""
     x = sizes(draw)
-    n = (2, 3, 1)[draw.seed]
+    n = draw.one_of(*(n for n in range(1, x["C"] + 1) if x["C"] % n == 0))
     group, chunks = x["H_v"] // x["H_k"], x["T"] // x["C"]
     three = three_flops(x["H_k"], x["C"], x["d_k"], x["d_v"], group, chunks)
 
@@ -75,22 +74,23 @@ def bytes_beyond(design):
 def break_even(draw):
     r"""Numbers of slices for which computing the scores again is no slower than storing them.
 
-    FLOPs are counted, a block of scores goes out and in. `\rho` is such that three or four slices
-    are just as slow.
+    FLOPs are counted, a block of scores goes out and in. `\rho` is such that two, three or four
+    slices are just as slow.
     """
-    x = sizes(draw)
-    x |= {"d_v": 12, "T": 2 * x["C"]}
-    x[r"\rho"] = Fraction((3, 2, 3)[draw.seed] * x["d_k"], x["b"])
-    stored = 2 * x["b"] * np.zeros((x["H_v"], x["T"], x["C"])).size
+    d_k, C, b, more = draw.numbers(4, 1, 3)
+    rho = Fraction(more * d_k, b)
+    x = {"H_k": 1, "H_v": 1, "d_k": d_k, "d_v": 12, "C": C, "T": C}
+    stored = 2 * b * np.zeros((x["H_v"], x["T"], x["C"])).size
     again = {s: flops(x, slices=s) - flops(x, slices=1) for s in (1, 2, 3, 4, 6)}
-    return World(x, {"s": [s for s in again if again[s] <= x[r"\rho"] * stored]})
+    letters = {"b": b, "C": C, "d_k": d_k, r"\rho": rho}
+    return World(letters, {"s": [s for s in again if again[s] <= rho * stored]})
 
 
 def intensity(draw):
     """What one chunk more costs the scan: FLOPs over its own bytes, d = d_k = d_v."""
     x = sizes(draw)
-    d = x["d_v"]
-    x |= {"d": d, "d_k": d}
+    d, group = x["d_v"], x["H_v"] // x["H_k"]
+    x |= {"d_k": d, "H_k": 1, "H_v": group}
 
     def own(chunks):
         given = inputs(x, T=x["C"] * chunks)
@@ -101,12 +101,14 @@ def intensity(draw):
         return memory.moved["scan"]
 
     found = Fraction(flops(x, 3) - flops(x, 2), own(3) - own(2))
-    return World(x | {r"I_\text{scan}": found})
+    letters = {name: x[name] for name in "Cbs"}
+    return World(letters | {"d": d, "r": group, r"I_\text{scan}": found})
 
 
 def chains(draw):
     """Products that wait for each other, by the depth that the numbers know."""
-    N, m = ((6, 2), (12, 3), (20, 10))[draw.seed]
+    m, parts = draw.sizes(2, 2, 6)
+    N = m * parts
     one, cut = chain(2 * N, 2), chain(2 * N, 2, 2 * m)
     return World({"one chain": one, "segments": cut, "N": N, "m": m})
 
@@ -114,7 +116,7 @@ def chains(draw):
 @cache
 def shortest(draw):
     """The length of segments with the shortest chain, among all that divide N."""
-    N = (24, 54, 96)[draw.seed]
+    N = 6 * (draw.seed + 1) ** 2
     depths = {m: chain(N, 1, m, m_=1, n_=1) for m in range(1, N) if N % m == 0}
     best = min(depths, key=depths.get)
     return World({"N": N, r"m_\ast": best, "value": depths[best]})
@@ -136,15 +138,15 @@ def map_flops(draw):
 
 def segment_bytes(draw):
     """Bytes of the scan in segments, less those of the scan in one piece."""
-    x = sizes(draw)
-    parts = (3, 5, 4)[draw.seed]
+    parts = 2 + draw.seed % 3
+    x = sizes(draw, parts)
     cut = sum(segmented(inputs(x), x["b"], x["C"], x["T"] // parts)[2].values())
     return World(x | {"value": cut - moved(x, "two"), r"\sigma": parts})
 
 
 def shares(draw):
     """The shares for which all programs end together: the solution of these linear equations."""
-    P, eta = (5, 3)[draw.seed], draw.number(0.2, 0.8)
+    P, eta = (5, 3, 1)[draw.seed], draw.number(0.2, 0.8)
     rows = np.zeros((P, P), dtype=object if draw.exact else float)  # unknowns a_1 .. a_{P-1}, t
     right = np.zeros((P, 1), dtype=rows.dtype)
     for p in range(P):  # eta a_p + a_{p+1} - a_p = t
@@ -204,4 +206,8 @@ printed(
     against="gdn_ref.figures.ch14_model.limits",
     arithmetic="float64",
     defines=True,
+    equal=dict.fromkeys(
+        [f"{ch14_model.BANDWIDTH // 10**6:.0f} for w", rf"{ch14_model.PEAK // 10**6:.0f} for \pi"],
+        "the model is of one device, of which this is the number",
+    ),
 )

@@ -10,6 +10,7 @@ import numpy as np
 from ... import gated_delta_rule
 from ..ch15_layout import held
 from ..data import hard_inputs
+from .cases import case
 from .check import printed
 from .rule import rule
 from .values import Depends, Family, Refused, columns, entries, inverse, listed
@@ -20,7 +21,7 @@ LOOP = "the token loop"
 
 def memory(draw):
     """An array [T, H, K] as it lies in memory: the place of each of its elements."""
-    T, H, K = draw.sizes(3, 4, 9)
+    T, H, K = draw.sizes(3, 3, 7)
     place = np.arange(T * H * K).reshape(T, H, K)
     letters = {"H": H, "K": K, r"\mathrm{place}": lambda t, h, d: int(place[t, h, d])}
     return World(letters, {"s": range(2), "r": range(T - 1), "h": range(H), "d": range(K)})
@@ -37,8 +38,8 @@ printed(
 
 def packed(draw):
     """Sequences of many lengths, packed, in chunks of C."""
-    C = (4, 3, 16)[draw.seed]
-    lengths = [int(n) for n in draw.rng.integers(1, 3 * C, size=30)]
+    C, count = (3, 16, 4, 5, 2)[draw.seed % 5], (30, 20, 25, 15)[draw.seed % 4]
+    lengths = [int(n) for n in draw.rng.integers(1, (3, 5, 2)[draw.seed % 3] * C, size=count)]
     begins = [0, *accumulate(lengths)]
     slots = {}
     for n, b in enumerate(begins[:-1]):
@@ -53,31 +54,29 @@ def packed(draw):
         "C": C, "L_": entries(lengths, 0), "b_": entries(begins, 0),
         r"\mathrm{slot}": slot,
     }  # fmt: skip
-    return World(letters, {"n": range(30), "j": range(3)})
+    return World(letters, {"n": range(count), "j": range(5)})
 
 
 printed(
     "eq-chunk-slot", packed, against="slots of packed sequences", arithmetic="counted", defines=True
 )
-printed("eq-slot-room", packed, against="30 packed sequences", arithmetic="counted", anything="C")
-
-
-PADDING, DECAYS_ONLY, WRITES_NOTHING, KEEPS = 2, 4, 6, 8  # other tokens stand between them
+printed("eq-slot-room", packed, against="packed sequences", arithmetic="counted", anything="C")
 
 
 @cache
 def padded(draw):
-    """Ten tokens: one is missing, that is zero; others lack some of what makes it do nothing."""
-    T, d_k, d_v = 10, 3, 2
+    """A token that is missing, that is zero; others lack some of what makes it do nothing."""
+    T, d_k, d_v = 12 + case(draw), 3, 2
+    missing, decays_only, writes_nothing, keeps, equal = case(draw) + np.array([2, 4, 6, 8, 10])
     k, v, g, beta = draw.array(T, d_k), draw.array(T, d_v), draw.array(T), draw.array(T)
     alpha = draw.array(T)  # any decays; where the logarithm is zero, one
     for x, tokens in (
-        (k, [PADDING, DECAYS_ONLY]), (v, [PADDING, DECAYS_ONLY]), (g, [PADDING, WRITES_NOTHING]),
-        (beta, [PADDING, WRITES_NOTHING, KEEPS]),
+        (k, [missing, decays_only, keeps, equal]), (v, [missing, decays_only, keeps, equal]),
+        (g, [missing, writes_nothing]), (beta, [missing, writes_nothing, keeps]),
     ):  # fmt: skip
         x[tokens] = 0 * x[tokens]
-    k[KEEPS], v[KEEPS] = 0 * k[0], 0 * v[0]  # and decays
-    alpha[[PADDING, WRITES_NOTHING]] = 0 * alpha[:2] + 1
+    g[equal] = beta[equal]
+    alpha[[missing, writes_nothing]] = 0 * alpha[:2] + 1
     states, deltas = [draw.array(d_v, d_k)], []
     for t in range(T):
         deltas.append(beta[t] * (v[t] - alpha[t] * states[-1] @ k[t]))
@@ -126,7 +125,13 @@ def whole_decays(draw):
     return World(letters, {"r": n, "i": n})
 
 
-printed("eq-decay-base-two", whole_decays, against="exact powers of two", arithmetic="float64")
+printed(
+    "eq-decay-base-two",
+    whole_decays,
+    against="exact powers of two",
+    arithmetic="float64",
+    equal={r"\hat{c}_{r} - \hat{c}_{i} for 0": "decays add up to nothing above zero"},
+)
 
 printed("eq-transposed-delta eq-transposed-state eq-transposed-output", rule, against=LOOP)
 
@@ -216,7 +221,9 @@ printed("eq-segment-rows", more_rows, against="the token loop, row by row", arit
 
 def next_keys(draw):
     """The rule's chunk, and any keys that come after it."""
-    return rule(draw).with_letters({r"\mathbf{K}'": draw.array(5, 4)})
+    world = rule(draw)
+    d_k = world.letters["d_{k}"]
+    return world.with_letters({r"\mathbf{K}'": draw.array(d_k + 1, d_k)})
 
 
 printed("eq-read-ahead", next_keys, against=LOOP, anything=r"\mathbf{K}'")

@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import ch16_kernels as kernels
 from ..ch16_cost import most_kept
+from .ch12 import RIGHT
 from .check import printed
 from .draws import gradient
 from .gradients import gradients, loss_of
@@ -52,19 +53,39 @@ def with_and_without_outputs(draw):
     )
 
 
-printed("eq-inverse-without-beta eq-transposed-gradients", backward, against=DUAL)
+printed(
+    "eq-inverse-without-beta",
+    backward,
+    against=DUAL,
+    equal=RIGHT | {r"\tilde{\mathbf{T}} for \mathbf{L}\mathbf{B}": "chapter 11 calls it T"},
+)
+printed("eq-transposed-gradients", backward, against=DUAL)
 printed("eq-strength-row-sums eq-crossing-sums", backward, against=DUAL)
-printed("eq-reads-by-products", backward, against=DUAL, anything=r"\boldsymbol{q}")
-printed("eq-symmetric-keys", backward, against="any matrices", anything=r"\mathbf{N} \mathbf{K}")
+AFTER = r"d\boldsymbol{q}^{after}_{s} for \boldsymbol{q}_{s}"
+printed(
+    "eq-reads-by-products",
+    backward,
+    against=DUAL,
+    anything=r"\boldsymbol{q}",
+    equal={f"{AFTER}; {AFTER}": "it holds for any vector in the place of q"},
+)
+STRAIGHT = r"\mathbf{N}^{\top} not transposed"
+printed(
+    "eq-symmetric-keys",
+    backward,
+    against="any matrices",
+    anything=r"\mathbf{N} \mathbf{K}",
+    equal={f"{STRAIGHT}; {STRAIGHT}": "products distribute over any sum"},
+)
 printed("eq-reverse-map", with_and_without_outputs, against=DUAL)
 
 
 @cache
 def plan(draw):
     """Sizes, and what the plans of the backward pass move and multiply at them."""
-    T, H_k, H_v, d_k, d_v, C, b, s = [
-        (8, 1, 2, 3, 6, 4, 5, 2), (12, 2, 4, 5, 3, 6, 2, 3), (24, 1, 3, 2, 4, 8, 6, 2)
-    ][draw.seed]  # fmt: skip
+    H_k, group, d_k, C, N = draw.numbers(5, 1, 4)
+    b, s, wide = draw.numbers(3, 1, 4)
+    T, H_v, d_v = C * N, H_k * group, s * wide
     inputs = kernels.inputs_of(T, H_k, H_v, d_k, d_v)
     floor, four = (
         sum(kernels.run(kernels.PLANS[name], b, C, inputs).moved.values())
@@ -107,7 +128,7 @@ printed(
 
 def segments(draw):
     """States and gradients of states kept on a walk back, counted, for each m that divides N."""
-    N = (8, 32, 18)[draw.seed]
+    N = 2 * (draw.seed + 1) ** 2
     divisors = [m for m in range(1, N + 1) if N % m == 0]
     kept = {m: most_kept(N, m) for m in divisors}
     return World({"N": N, r"n_\text{kept}": Depends(lambda at: kept[at["m"]])}, {"m": divisors})

@@ -19,7 +19,7 @@ LOOP = "the token loop"
 
 def padded(draw):
     """Rows of a padded batch, and those that hold no token."""
-    lengths = [(3, 7, 5), (1, 9, 2, 5), (6, 2)][draw.seed]
+    lengths = draw.numbers(2 + draw.seed % 4, 1, 9)
     batch = np.arange(max(lengths)) < np.array(lengths)[:, None]  # True: a token
     letters = {
         "padding": Fraction(int((~batch).sum()), batch.size), "L_": listed(lengths),
@@ -30,18 +30,20 @@ def padded(draw):
 
 def slots(draw):
     """Lengths for which some sizes of a chunk leave no program idle, and others one a sequence."""
-    lengths = [(4, 10), (6, 16, 26), (9, 21)][draw.seed]
+    wide, N = draw.one_of((5, 4), (7, 3), (9, 2), (8, 5)), draw.one_of(2, 3, 4)
+    first = next(n for n in range(wide[1], 99, wide[1]) if n % wide[0] == 1)
+    lengths = [first + wide[0] * wide[1] * k for k in draw.numbers(N, 0, 2)]
     letters = {"L_": listed(lengths), "N": len(lengths), "T": sum(lengths)}
     return World(letters, {"n": range(1, len(lengths) + 1), "C": range(2, 10)})
 
 
-# N, n, H_k, value heads a key head, d_k, d_v, b, b_S
-CALLS = [(3, 5, 2, 4, 7, 6, 9, 1), (2, 1, 3, 2, 5, 4, 8, 7), (4, 3, 1, 5, 2, 6, 7, 9)]
+flops = cache(token_flops)
 
 
+@cache
 def call(draw):
     """Bytes of a call; and how many fewer a token they are than with copies for value heads."""
-    N, n, H_k, r, d_k, d_v, b, b_S = CALLS[draw.seed]
+    N, n, H_k, r, d_k, d_v, b, b_S = draw.numbers(8, 1, 5)
     given = (n, H_k, H_k * r, d_k, d_v, b, b_S)
     found = counted(N, *given)
     spared = Fraction(counted(1, *given, copies=r) - counted(1, *given), n)
@@ -60,10 +62,12 @@ def call(draw):
 
 def intensity(draw):
     """FLOPs over bytes, both counted; heads are wide, so that the roof is near."""
-    n, r, d_k, d_v, b, b_S = [(2, 3, 30, 40, 5, 7), (3, 2, 48, 36, 2, 8), (1, 5, 40, 32, 3, 4)][
-        draw.seed
-    ]
-    found = Fraction(n * r * token_flops(d_k, d_v), counted(1, n, 1, r, d_k, d_v, b, b_S))
+    (n, r, b), (b_S,), (d_k, d_v) = (
+        draw.numbers(3),
+        draw.numbers(1, 6, 9),
+        (draw.one_of(80, 100, 120) for _ in "kv"),
+    )
+    found = Fraction(n * r * flops(d_k, d_v), counted(1, n, 1, r, d_k, d_v, b, b_S))
     letters = {
         r"I_\text{decode}": found,
         "n": n,
@@ -119,7 +123,16 @@ printed("eq-prefill-decode", handed_on, against="the token loop and the chunk fo
 printed("eq-decode-bytes", lambda draw: call(draw)[0], against="bytes, counted", **COUNTED)
 printed("eq-grouped-bytes", lambda draw: call(draw)[1], against="bytes, counted", **COUNTED)
 printed("eq-decode-intensity", intensity, against="counted FLOPs over counted bytes", **COUNTED)
-printed("eq-slot-race", race, against=LOOP)
+SECOND, BY_ITS_MAP = r"\mathbf{S}_{2}", r"\mathbf{S}\mathbf{F}_{2} + \mathbf{G}_{2}"
+printed(
+    "eq-slot-race",
+    race,
+    against=LOOP,
+    equal=dict.fromkeys(
+        [f"{SECOND} for {BY_ITS_MAP}", f"{BY_ITS_MAP} for {SECOND}"],
+        "what the second set of tokens makes of S alone",
+    ),
+)
 printed("eq-drift-sum", rounded, against=LOOP)
 printed("eq-drift-mean", drift, against="every case of keys and roundings, computed")
 printed(

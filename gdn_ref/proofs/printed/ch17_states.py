@@ -6,11 +6,12 @@ from functools import cache
 import numpy as np
 
 from ..token_forms import Tokens, chunkwise
+from .cases import case, sizes
 from .rule import step
 from .values import Depends, Family, Refused, columns, entries, listed
 from .world import World
 
-LENGTHS = (1, 2, 1)  # of the packed sequences
+LENGTHS = [(3, 1, 2), (1, 4), (2, 3, 1), (1, 1, 2, 3), (4,)]  # of the packed sequences, by case
 D_K, D_V = 3, 2
 
 
@@ -56,12 +57,13 @@ class Row:
 @cache
 def packed(draw):
     """Sequences that each begin with a state of their own, in one row of tokens."""
-    x, b = Row(draw, sum(LENGTHS)), [0, *itertools.accumulate(LENGTHS)]
-    first = [draw.array(D_V, D_K) for _ in LENGTHS]
+    lengths = LENGTHS[case(draw)]
+    x, b = Row(draw, sum(lengths)), [0, *itertools.accumulate(lengths)]
+    first = [draw.array(D_V, D_K) for _ in lengths]
     alone = [x.states(S, b[n], b[n + 1]) for n, S in enumerate(first)]
     after = [S for states in alone for S in states[1:]]
     before = [S for states in alone for S in states[:-1]]
-    owner = [n for n, length in enumerate(LENGTHS) for _ in range(length)]
+    owner = [n for n, length in enumerate(lengths) for _ in range(length)]
     deltas = [
         x.beta[t] * (x.v[t] - x.alpha[t] * before[t] @ x.k[t]) for t in range(x.T)
     ]  # fmt: skip
@@ -91,7 +93,7 @@ def packed(draw):
 @cache
 def handed_on(draw):
     """Functions of the first state: all tokens, and a prompt, by chunks; what follows by tokens."""
-    x, S = Row(draw, 5), draw.array(D_V, D_K)
+    x, S = Row(draw, sizes(draw)[0]), draw.array(D_V, D_K)
     states = x.states(S, 0, x.T)
 
     def form(part, loop):
@@ -101,6 +103,8 @@ def handed_on(draw):
             if not isinstance(index, slice):
                 return states[index]
             begin, end = index.start, index.stop
+            if not 0 <= begin <= end <= x.T:
+                raise Refused(f"no tokens {begin}:{end}")
             if begin == 0 < end:
                 return lambda S: chunkwise(x.tokens(S, begin, end))[part]
             return lambda S: loop(S, begin, end)
@@ -117,12 +121,13 @@ def handed_on(draw):
 @cache
 def race(draw):
     """Two sets of tokens on one slot: one after the other, and both from what they read first."""
-    x, S = Row(draw, 5), draw.array(D_V, D_K)
-    bounds = ((0, 2), (2, 5))
+    T, cut = sizes(draw)[0] + 1, case(draw) % 3 + 1
+    x, S = Row(draw, T), draw.array(D_V, D_K)
+    bounds = ((0, cut), (cut, T))
     F = [x.linear(*bound) for bound in bounds]
     letters = {
-        r"\mathbf{S}": S, r"\mathbf{S}_2": x.states(S, 2, 5)[-1], r"\mathbf{F}_": listed(F),
-        r"\mathbf{S}_{12}": x.states(S, 0, 5)[-1],
+        r"\mathbf{S}": S, r"\mathbf{S}_2": x.states(S, cut, T)[-1], r"\mathbf{F}_": listed(F),
+        r"\mathbf{S}_{12}": x.states(S, 0, T)[-1],
         r"\mathbf{G}_": listed([x.states(0 * S, *bound)[-1] for bound in bounds]),
     }  # fmt: skip
     return World(letters)
@@ -130,8 +135,8 @@ def race(draw):
 
 @cache
 def rounded(draw):
-    """States rounded after each call of two tokens, minus those that never were."""
-    calls, n = 4, 2
+    """States rounded after each call of some tokens, minus those that never were."""
+    calls, n = [(4, 2), (3, 1), (2, 3), (5, 1), (1, 2)][case(draw)]
     x, S = Row(draw, calls * n), draw.array(D_V, D_K)
     R = [draw.array(D_V, D_K) for _ in range(calls)]
     true, off, drift = S, S, []
@@ -151,7 +156,7 @@ def drift(draw):
     The square of an error asks for the mean of k k^T alone, which a basis shares with all
     directions. Roundings are epsilon times a matrix as large as the state.
     """
-    d_k, n, J = ((2, 3, 2), (3, 1, 4))[draw.seed]
+    d_k, n, J = ((2, 3, 2), (3, 1, 4), (4, 2, 1))[draw.seed]
     alpha, beta, epsilon = draw.between(0.5, 0.95, 1)[0], draw.number(), draw.number()
     S, one = draw.array(1, d_k), np.eye(d_k, dtype=int)
     factors = [alpha * (one - beta * np.outer(k, k)) for k in one]

@@ -2,7 +2,7 @@ r"""Chapter 19: the printed block against the package's layer, gradients against
 counted on built layers.
 """
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import torch
@@ -19,14 +19,19 @@ from .world import World
 LAYER, AUTOGRAD = "gdn_ref.layers.GatedDeltaNet", "autograd through the package"
 
 
-def induction(draw):
-    """The delta rule with orthonormal keys, one token back, in a text of four letters."""
-    text, letters = [(0, 1, 2, 0, 3, 0, 1), (2, 3, 2, 2, 1, 3, 0)][draw.seed], 4
+def induction(draw, alike=0):
+    """The delta rule with orthonormal keys, one token back, in a text of five letters."""
+    text, letters = (
+        [(0, 1, 2, 0, 3, 0, 1), (2, 3, 2, 2, 1, 3, 0), (1, 0, 0, 4, 1, 0, 3, 4, 4)][draw.seed],
+        5,
+    )
     values, S, answers, last = draw.array(letters, 3), 0 * draw.array(3, letters), [], {}
+    keys = np.eye(letters, dtype=int) + alike
     for t, c in enumerate(text):
         if t:
-            S[:, text[t - 1]] = S[:, text[t - 1]] + (values[c] - S[:, text[t - 1]])
-        answers.append(S[:, c].copy())
+            key = keys[text[t - 1]]
+            S = S + np.outer(values[c] - S @ key, key)
+        answers.append(S @ keys[c])
     for t in range(1, len(text) + 1):
         last[t] = max((s for s in range(1, t) if text[s - 1] == text[t - 1]), default=None)
     letters = {
@@ -45,10 +50,11 @@ def _place(t, T):
 @cache
 def keys(draw):
     """Raw keys and queries about as long as the root of what is added under the root."""
-    k, q = 0.001 * draw.array(5), 0.001 * draw.array(5)
+    d_k = (5, 2, 9)[draw.seed]
+    k, q = 0.001 * draw.array(d_k), 0.001 * draw.array(d_k)
     found_q, found_k = normalised(q, k)
     letters = {
-        r"\boldsymbol{k}'": k[:, None], r"\boldsymbol{q}'": q[:, None], "d_k": 5, "d_v": 7,
+        r"\boldsymbol{k}'": k[:, None], r"\boldsymbol{q}'": q[:, None], "d_k": d_k, "d_v": 7,
         r"\boldsymbol{k}": found_k, r"\boldsymbol{q}": found_q,
     }  # fmt: skip
     return World(letters)
@@ -91,25 +97,26 @@ def gated_norm(draw):
     return World(letters)
 
 
-# hidden size, H, K, HV, V, W
-SIZES = [(9, 2, 3, 4, 5, 6), (12, 1, 4, 3, 8, 2), (5, 3, 2, 6, 7, 4)]
+def nbytes(x, b):
+    """The bytes of a tensor of this shape, of numbers of b bytes."""
+    return np.empty(x.shape, dtype=f"V{b}").nbytes
 
 
 @cache
 def built(draw):
     """What a built layer learns, and the bytes that it keeps of a sequence."""
-    D, _, d_k, H_v, d_v, W = SIZES[draw.seed]
-    dtype = (torch.bfloat16, torch.float64, torch.bfloat16)[draw.seed]
-    net, cache = layer(*SIZES[draw.seed], dtype=dtype, backend="reference"), GatedDeltaNetCache()
+    (D, H_k, group, d_k, d_v), (W,) = draw.numbers(5, 1, 5), draw.numbers(1, 2, 5)
+    H_v, (b, b_S) = H_k * group, draw.numbers(2, 1, 9)
+    net, cache = layer(D, H_k, d_k, H_v, d_v, W, backend="reference"), GatedDeltaNetCache()
     with torch.no_grad():
-        net(torch.zeros(1, 5, D, dtype=dtype), cache)
+        net(torch.zeros(1, 1, D), cache)
     letters = {
         "D": D, "d_k": d_k, "H_v": H_v, "d_v": d_v, "W": W, r"\chi": net.conv1d.weight.shape[0],
-        "b": cache.conv_state.element_size(), "b_S": cache.recurrent_state.element_size(),
+        "b": b, "b_S": b_S,
     }  # fmt: skip
     learned = sum(p.numel() for p in net.parameters())
     return World(letters | {"value": learned}), World(
-        letters | {"value": cache.conv_state.nbytes + cache.recurrent_state.nbytes}
+        letters | {"value": nbytes(cache.conv_state, b) + nbytes(cache.recurrent_state, b_S)}
     )
 
 
@@ -134,13 +141,28 @@ REAL = {"arithmetic": "float64"}
 COUNTED = {"arithmetic": "counted"}
 
 printed("eq-block", block, against=LAYER, **REAL)
-printed("eq-conv-induction", induction, against="the delta rule, letter by letter")
+printed(
+    "eq-conv-induction",
+    induction,
+    against="the delta rule, letter by letter",
+    needs={"orthonormal keys": partial(induction, alike=1)},
+)
 printed("eq-causal-conv eq-conv-state", convolution, against="gdn_ref.convolution", **REAL)
 printed("eq-conv-backward", convolution, against=AUTOGRAD, **REAL)
 printed("eq-qk-norm", keys, against="gdn_ref.ops", **REAL)
 printed("eq-gate-start", fresh, against="quadrature over A", **REAL)
 NORM = REAL | {"against": "gdn_ref.layers.GatedRMSNorm"}
-printed("eq-gated-norm", gated_norm, anything=r"\boldsymbol{z}", **NORM)
+O_FOR_Z = r"\boldsymbol{o} for \boldsymbol{z}"
+printed(
+    "eq-gated-norm",
+    gated_norm,
+    anything=r"\boldsymbol{z}",
+    equal={
+        f"{O_FOR_Z}; {O_FOR_Z}": "it holds for any vector in the place of z",
+        r"\boldsymbol{n} for \frac{\boldsymbol{o}}{r}": "the page calls this quotient n",
+    },
+    **NORM,
+)
 printed("eq-norm-scale", gated_norm, anything=r"c \boldsymbol{o} \varepsilon", **NORM)
 printed("eq-norm-gradient", gated_norm, against=AUTOGRAD, **REAL)
 printed("eq-block-parameters", lambda draw: built(draw)[0], against="built layers", **COUNTED)

@@ -19,32 +19,39 @@ from .check import printed
 from .values import Refused, is_number
 from .world import World
 
-# linear and full layers, D, H_q, H_c, d_a, H_k, H_v, d_k, d_v, feed-forward width, vocabulary
-STACKS = [
-    model.Hybrid(2, 1, 8, 4, 2, 5, 2, 6, 3, 7, 9, 11),
-    model.Hybrid(1, 2, 9, 6, 3, 4, 1, 5, 7, 2, 8, 5, 0, taps=3, experts=4, chosen=2, shared=3),
-    model.Hybrid(1, 3, 7, 4, 1, 6, 2, 4, 5, 8, 3, 5, taps=2, experts=3, chosen=2, shared=4),
-]  # fmt: skip
-ROWS = [torch.bfloat16, torch.float64, torch.float32]
-STATES = [torch.float32, torch.float32, torch.bfloat16]
+TYPES = [torch.bfloat16, torch.float32, torch.float64]
+
+
+@cache
+def stack(draw, experts=False):
+    """A small stack with or without experts, and T tokens."""
+    draw = draw.anew()
+    head, d_k, d_v, D, ffn, vocab, T = draw.numbers(7, 1, 4)
+    q_group, kv_heads, v_group, key_heads, taps, linear, full = draw.numbers(7, 1, 3)
+    more = {"experts": draw.one_of(3, 4), "chosen": 2, "shared": ffn + 1} if experts else {}
+    return T, model.Hybrid(
+        linear + 1, full, D, q_group * kv_heads, kv_heads, head, key_heads, v_group * key_heads,
+        d_k, d_v, ffn, vocab, draw.one_of(0, 1), taps=taps + 1, **more
+    )  # fmt: skip
 
 
 def sizes(draw):
     """The letters of the sizes; channels and bytes a number as the stack has them."""
-    x = STACKS[draw.seed]
+    T, x = stack(draw)
     S, window = kept_by(draw, 1)[0]
     letters = {
         "L_s": x.linear, "L_a": x.full, "L": x.layers, "D": x.width, "H_q": x.q_heads,
         "H_c": x.kv_heads, "d_a": x.head, "H_k": x.key_heads, "H_v": x.value_heads, "d_k": x.d_k,
         "d_v": x.d_v, r"\theta": x.gated, r"\kappa": x.taps, r"\chi": window.shape[1],
-        "b": window.element_size(), "b_S": S.element_size(), "T": (5, 4, 3)[draw.seed],
+        "b": window.element_size(), "b_S": S.element_size(), "T": T,
     }  # fmt: skip
     return x, letters
 
 
 def kept_by(draw, T, x=None):
     """What a sequence of T tokens keeps, one list of tensors a layer."""
-    return caches(x or STACKS[draw.seed], T, 1, ROWS[draw.seed], STATES[draw.seed])
+    draw = draw.anew(1)
+    return caches(x or stack(draw.anew(-1))[1], T, 1, draw.one_of(*TYPES), draw.one_of(*TYPES))
 
 
 def size(*trees):
@@ -94,8 +101,14 @@ def token(draw):
     T = letters["T"]
     step = decoded(x, T - 1, 1)
     met = Fraction(step["read"] - size(*caches(x, T - 1, 1)), 2)  # entries in bfloat16
-    more = decoded(x, T, 1)["flops"] - step["flops"]  # one token more to see
-    return World(letters | {"F": step["flops"], "W": met, "T_F": 2 * met / more})
+    return World(letters | {"F": step["flops"], "W": met})
+
+
+def as_many(draw):
+    """The tokens that cost as much to see as the weights that a token met."""
+    x, world = stack(draw)[1], token(draw)
+    more = decoded(x, world.letters["T"], 1)["flops"] - world.letters["F"]  # one token more to see
+    return world.with_letters({"T_F": 2 * world.letters["W"] / more})
 
 
 @cache
@@ -115,7 +128,9 @@ def memories(draw):
 @cache
 def experts(draw):
     """The mean number of different experts, over all choices of n tokens."""
-    E, k, n = ((5, 2, 3), (4, 3, 2), (6, 1, 3))[draw.seed]
+    E, k, n = draw.one_of(
+        *((E, k, n) for E in (2, 3, 4, 5) for k in range(1, E) for n in (1, 2, 3))
+    )
     choices = list(itertools.product(itertools.combinations(range(E), k), repeat=n))
     read = sum(len(set().union(*choice)) for choice in choices)
     return World({"E": E, "k": k, "n": n, "E_n": Fraction(read, len(choices))})
@@ -124,21 +139,24 @@ def experts(draw):
 @cache
 def steps(draw):
     """The bytes that a step of n sequences touches and makes; E_n as many experts as it read."""
-    x = (STACKS[1], STACKS[2], STACKS[1])[draw.seed]  # with experts
-    n, T = ((2, 5), (4, 3), (3, 7))[draw.seed]
-    step, all_weights = decoded(x, T, n), weights(x)
+    T, x = stack(draw, experts=True)
+    draw = draw.anew(1)
+    n, dtype = draw.one_of(1, 2, 3, 4), draw.one_of(*TYPES)
+    step, all_weights = decoded(x, T, n, dtype), weights(x)
     expert = sum(y.numel() for y in all_weights["layers"][0]["experts"][0])
     common = sum(y.numel() for y in tensors(all_weights)) - x.layers * x.experts * expert
 
+    @cache
     def cached(T):
         if not is_number(T) or T != int(T) or T < 0:
             raise Refused("no number of tokens")
-        return size(*caches(x, int(T), 1)[x.linear :])
+        return size(*caches(x, int(T), 1, dtype)[x.linear :])
 
     letters = {
-        "B": step["read"] + step["written"], "W_0": common, "W_e": expert, "L": x.layers, "b": 2,
+        "B": step["read"] + step["written"], "W_0": common, "W_e": expert,
+        "L": x.layers, "b": dtype.itemsize,
         "E_n": Fraction(step["experts"], x.layers), "n": n, "T": T,
-        r"M_\text{state}": size(*caches(x, T, 1)[: x.linear]), r"M_\text{cache}": cached,
+        r"M_\text{state}": size(*caches(x, T, 1, dtype)[: x.linear]), r"M_\text{cache}": cached,
     }  # fmt: skip
     return World(letters)
 
@@ -166,11 +184,23 @@ COUNTED = {"arithmetic": "counted"}
 TENSORS = COUNTED | {"against": "bytes of the tensors that a stack keeps"}
 STEP = COUNTED | {"against": "a step of a stack, watched"}
 
-printed("eq-hybrid-cache-bytes eq-hybrid-state-bytes", keeps, **TENSORS)
-printed("eq-hybrid-crossover eq-hybrid-share", keeps, **TENSORS)
-printed("eq-hybrid-weights", layer_weights, against="matrices of a stack", **COUNTED)
-printed("eq-hybrid-flops eq-hybrid-flops-crossover", token, **STEP)
-printed("eq-hybrid-intensity", memories, **STEP)
+TIED = r"H_k L \theta"  # by the channels, by the layers of both kinds, as 0 or 1
+
+printed("eq-hybrid-cache-bytes eq-hybrid-state-bytes", keeps, tied=TIED, **TENSORS)
+printed("eq-hybrid-crossover", keeps, tied=TIED, **TENSORS)
+MEMORIES = r"L_a M_\text{cache} M_\text{state} M_\text{everywhere}"  # by the shares
+printed("eq-hybrid-share", keeps, tied=f"{TIED} {MEMORIES}", **TENSORS)
+printed("eq-hybrid-weights", layer_weights, tied=TIED, against="matrices of a stack", **COUNTED)
+printed("eq-hybrid-flops", token, tied=TIED, **STEP)
+printed("eq-hybrid-flops-crossover", as_many, tied=TIED, **STEP)
+printed("eq-hybrid-intensity", memories, tied=TIED, **STEP)
 printed("eq-hybrid-decode-bytes", steps, **STEP)
 printed("eq-hybrid-experts", experts, against="every choice of the tokens", **COUNTED)
-printed("eq-hybrid-recall", recall, against="the softmax, bisected", arithmetic="float64")
+LEAST = r"\frac{1}{m}\ln\frac{(n - 1)(1 - \varepsilon)}{\varepsilon}"
+printed(
+    "eq-hybrid-recall",
+    recall,
+    against="the softmax, bisected",
+    arithmetic="float64",
+    equal={f"{LEAST} for s": "the least scale is not below itself"},
+)

@@ -5,12 +5,12 @@ from functools import cache
 import numpy as np
 
 from ...family import general_rule, two_gates
+from . import cases
 from .check import printed
 from .draws import gradient
 from .values import Family, Refused, columns, entries, listed
 from .world import World
 
-T, D_K, D_V = 5, 4, 3
 LOOP = "the token loop"
 
 
@@ -23,7 +23,7 @@ def after_token(draw, S, D, a, b, u, k):
 
 def run(draw, D, q, k, u, a, b, S):
     """The letters of the chapter for any vectors, from the loop over the tokens."""
-    one = S[0] * 0 + 1
+    one, T = S[0] * 0 + 1, len(k)
     states = [S]
     for t in range(T):
         states.append(after_token(draw, states[-1], D[t], a[t], b[t], u[t], k[t]))
@@ -74,9 +74,13 @@ def run(draw, D, q, k, u, a, b, S):
 
 
 def vectors(draw):
-    q, k, a, b = (draw.array(T, D_K) for _ in range(4))
-    D = draw.between(0.4, 0.95, T, D_K)
-    return D, q, k, draw.array(T, D_V), a, b, draw.array(D_V, D_K)
+    """Vectors of a draw, and decays: in one draw one channel drops what it held."""
+    T, d_k, d_v = cases.sizes(draw)
+    q, k, a, b = (draw.array(T, d_k) for _ in range(4))
+    D = draw.between(0.4, 0.95, T, d_k)
+    if cases.case(draw) == cases.DEPENDENT:
+        D[1, 0], D[2, 1] = 0 * D[1, 0], 0 * D[2, 1] + 1
+    return D, q, k, draw.array(T, d_v), a, b, draw.array(d_v, d_k)
 
 
 @cache
@@ -96,7 +100,18 @@ printed("eq-family-recurrence", family, against=LOOP, defines=True)
 printed("eq-family-join", family, against="products of the decays, token by token")
 printed("eq-family-interaction", family, against="rows that fade, token by token", defines=True)
 printed("eq-family-unrolled eq-family-read eq-family-output eq-family-state", family, against=LOOP)
-printed("eq-family-merged", erased_where_written, against=LOOP)
+SAME = "what is erased is what is written, b = k"
+printed(
+    "eq-family-merged",
+    erased_where_written,
+    against=LOOP,
+    needs={"what is erased to be what is written": family},
+    equal={
+        r"\mathbf{A}^{b} for \mathbf{A}^{k}": SAME,
+        r"\mathbf{P}^{b} for \mathbf{P}^{k}": SAME,
+        r"\mathbf{B}_{\rightarrow} for \mathbf{K}_{\rightarrow}": SAME,
+    },
+)
 printed(
     "eq-family-split",
     family,
@@ -109,8 +124,10 @@ printed(
 def one_decay(draw):
     """Gated DeltaNet: one decay for all channels, and `a = alpha beta k`, `b = k`."""
     draw = draw.anew(3)
-    alpha, beta = draw.between(0.5, 0.95, T), draw.between(0.1, 1.9, T)
-    q, k, v, S = draw.array(T, D_K), draw.array(T, D_K), draw.array(T, D_V), draw.array(D_V, D_K)
+    T, d_k, d_v = cases.sizes(draw)
+    alpha, beta = cases.decays(draw, T), cases.strengths(draw, T)
+    k = cases.keys(draw, T, d_k)
+    q, v, S = cases.queries(draw, k), draw.array(T, d_v), draw.array(d_v, d_k)
     D, a = alpha[:, None] + 0 * k, (alpha * beta)[:, None] * k
     world = run(draw, D, q, k, beta[:, None] * v, a, k, S)
     Gamma = np.array([[np.prod(alpha[i + 1 : t + 1]) if i <= t else 0 * alpha[0]
@@ -126,14 +143,17 @@ printed("eq-family-gdn", one_decay, against="rows that fade, token by token")
 def gates(draw):
     """Two gates: decay, read with the gated key, erase along the key, write the gated value."""
     draw = draw.anew(3)
-    e, w = draw.between(0, 1, T, D_K), draw.between(0, 1, T, D_V)
-    k, v, D = draw.array(T, D_K), draw.array(T, D_V), draw.between(0.4, 0.95, T, D_K)
-    S = draw.array(D_V, D_K)
+    T, d_k, d_v = cases.sizes(draw)
+    e, w = draw.between(0, 1, T, d_k), draw.between(0, 1, T, d_v)
+    k, v, D = cases.keys(draw, T, d_k), draw.array(T, d_v), draw.between(0.4, 0.95, T, d_k)
+    S = draw.array(d_v, d_k)
+    if T > 1 and draw.exact:  # gates that are closed, and open
+        e[0], e[1], w[1], w[2] = 0 * e[0], 0 * e[1] + 1, 0 * w[1], 0 * w[2] + 1
     if draw.exact:
         u, a = w * v, D * e * k
     else:
         _, _, u, a, _, _ = two_gates.arguments(k, k, v, np.log(D), e, w)
-    world = run(draw, D, draw.array(T, D_K), k, u, a, k, S)
+    world = run(draw, D, cases.queries(draw, k), k, u, a, k, S)
     return world.with_letters({r"\boldsymbol{e}_": columns(e), r"\boldsymbol{w}_": columns(w),
                                r"\boldsymbol{v}_": columns(v)})  # fmt: skip
 
@@ -146,7 +166,8 @@ def backwards(draw):
     """Gradients by dual numbers through the token loop, of a sum over outputs and last state."""
     draw = draw.anew(3)
     D, q, k, u, a, b, S = vectors(draw)
-    dO, last = draw.array(T, D_V), draw.array(D_V, D_K)
+    T, d_v = u.shape
+    dO, last = draw.array(T, d_v), draw.array(*S.shape)
 
     def from_token(t):
         """The loss as a function of the state before token t + 1, its own output left out."""
@@ -181,7 +202,8 @@ printed("eq-family-grad-state", backwards, against="dual numbers through the tok
 def one_batch(draw):
     """Gradient steps that are all taken at the state before the chunk, one after the other."""
     draw = draw.anew(3)
-    k, v, S = draw.array(T, D_K), draw.array(T, D_V), draw.array(D_V, D_K)
+    T, d_k, d_v = cases.sizes(draw)
+    k, v, S = cases.keys(draw, T, d_k), draw.array(T, d_v), draw.array(d_v, d_k)
     eta = draw.between(0.1, 0.9, T)
     found = S
     for t in range(T):  # the gradient of |S k - v|^2 / 2 is (S k - v) k^T
@@ -195,16 +217,30 @@ def one_batch(draw):
     return World(letters, ranges={"i": range(1, T + 1), "t": range(1, T + 1)})
 
 
-printed("eq-family-minibatch", one_batch, against="gradient steps, one by one")
+MISSES = r"(\boldsymbol{v}_{i} - \mathbf{S}\boldsymbol{k}_{i})"
+STEPS = rf"\sum_{{i = 1}}^{{C}}\eta_{{i}}{MISSES}\boldsymbol{{k}}_{{i}}^{{\top}}"
+PRODUCT = r"(\mathbf{U} - \mathbf{R}_{0})^{\top}\mathbf{K}"
+printed(
+    "eq-family-minibatch",
+    one_batch,
+    against="gradient steps, one by one",
+    equal={f"{PRODUCT} for {STEPS}": "the two lines say so, less S"},
+)
 
 
 def counted(draw):
     """Pairs of tokens, counted one by one."""
-    N, c = draw.sizes(2, 2, 9)
+    N, c = draw.sizes(2, 1, 9)
     C = N * c
     pairs = [(t, i) for t in range(C) for i in range(t + 1)]
     inside = sum(t // c == i // c for t, i in pairs)
     return World({"C": C, "c": c, "n_c": inside, "n_C": len(pairs)})
 
 
-printed("eq-family-share", counted, against="pairs, counted one by one", arithmetic="counted")
+printed(
+    "eq-family-share",
+    counted,
+    against="pairs, counted one by one",
+    tied="n_c n_C",
+    arithmetic="counted",
+)

@@ -7,26 +7,23 @@ run(label)                    what the printed form gives, as a dict that JSON c
 
 import importlib
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from ..report import ARITHMETIC
-from .draws import DRAWS
+from .altered import altered, gap_of
+from .cases import contained
+from .draws import DRAWS, Draw
 from .evaluate import Evaluator
-from .gaps import PASS, gap, verdict
+from .gaps import PASS, Nothing, verdict
 from .lexer import NotRead
-from .mutate import mutants
 from .noise import idle, noise
+from .position import alone, settle
 from .source import displays
 from .tree import render, statements
-from .values import NotExact, Refused, distance, is_exact
+from .values import NotExact, Refused
 from .world import canonical
-
-EQUAL = 1e-12  # as far off as an altered form may be that is called equal
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,9 @@ class Printed:
     defines: bool = False
     equal: dict = field(default_factory=dict)
     anything: tuple = ()
+    tied: tuple = ()
     words: str = ""
+    needs: dict = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,9 @@ def printed(
     defines=False,
     equal=None,
     anything="",
+    tied="",
     words="",
+    needs=None,
 ):
     r"""Register how the TeX of these labels is evaluated.
 
@@ -75,13 +76,15 @@ def printed(
     labels : str
         One label, or several with spaces between them.
     world : callable
-        `world(draw)` returns a `World`; `draw` says in which arithmetic, and is random.
+        `world(draw)` returns a `World`; `draw` says in which arithmetic, and has
+        random numbers from a fixed seed.
     against : str
         Where the world's values come from, in a few words: "the token loop".
     arithmetic : str
-        "modular": two draws in float64 and two modulo p. "float64": three draws, where no exact
-        arithmetic has the functions. "counted": three draws of whole numbers. "rational": three
-        draws, of which the world makes fractions: exact numbers that have an order.
+        "modular": two draws in float64 and three modulo p. "float64": three draws, where no exact
+        arithmetic has the functions. "counted": whole numbers. "rational": the world makes
+        fractions, exact numbers that have an order. Of these two three draws; and of each as many
+        more as it takes to bring the sizes into general position (see `position`).
     defines : bool
         The equation defines its left side: the world computes it by the same formula.
     equal : dict, optional
@@ -90,18 +93,33 @@ def printed(
     anything : str
         Letters, with spaces, that may stand for anything: the equation holds for noise in their
         place. All other letters are replaced by noise once, and the equation must then fail.
+    tied : str
+        Letters, with spaces, that others of the world determine, as `L = L_s + L_a`: they are not
+        asked to be in general position.
     words : str
         The words of the display that no one evaluates, remarks beside it or under a brace: they
         were read beside the world.
+    needs : dict, optional
+        Premises that the page states in words: what is needed, and a world whose data lack it
+        alone. There the equation must come out false.
     """
     if arithmetic not in ARITHMETIC:
         raise ValueError(f"arithmetic: expected one of {', '.join(ARITHMETIC)}, got {arithmetic!r}")
     for label in labels.split():
         if label in PRINTED or label in READ:
             raise ValueError(f"labels: {label} is registered twice")
-        letters = tuple(canonical(letter) for letter in anything.split())
+        free, bound = (tuple(map(canonical, names.split())) for names in (anything, tied))
         PRINTED[label] = Printed(
-            label, world, arithmetic, against, defines, dict(equal or {}), letters, words
+            label,
+            world,
+            arithmetic,
+            against,
+            defines,
+            dict(equal or {}),
+            free,
+            bound,
+            words,
+            needs or {},
         )
 
 
@@ -173,85 +191,61 @@ def _evaluated(entry, display):
     remarks = " ".join(remark for statement in stated for remark in statement.remarks)
     if remarks != entry.words:
         return {"problems": [f"its words are {remarks!r}; those that were read: {entry.words!r}"]}
-    worlds = [entry.world(draw.anew()) for draw in DRAWS[entry.arithmetic]]
-    evaluators = [Evaluator(world) for world in worlds]
-    gaps = [gap(stated, world, ev) for world, ev in zip(worlds, evaluators, strict=True)]
-    found = {"residual": max(gaps), "draws": len(worlds), "problems": []}
+    draws, evaluators, gaps = [], [], []
+
+    def evaluate(draw):
+        draws.append(draw)
+        evaluators.append(Evaluator(entry.world(draw.anew())))
+        gaps.append(gap_of(stated, evaluators[-1]))
+
+    def evaluate_one_more():
+        evaluate(Draw(False, max(draw.seed for draw in draws) + 1))
+
+    for draw in DRAWS[entry.arithmetic]:
+        evaluate(draw)
+    record, special = [], []
+    if max(gaps) <= PASS:
+        counted = _counted_of(entry)
+        record, special = settle(entry, stated, evaluators, evaluate_one_more, counted)
+    found = {
+        "residual": max(gaps),
+        "draws": len(draws),
+        "position": record,
+        "problems": special,
+    }
     if not max(gaps) <= PASS:
         return found | {"problems": [f"is false as it is printed: off by {max(gaps):.1e}"]}
-    found["mutants"] = _mutants(entry, stated, worlds, evaluators)
-    found["letters"], held = noise(entry, stated, evaluators)
-    found["problems"] += [f"survives: {what}" for what in found["mutants"]["survived"]]
+    if not all(any(ev.cases[n] for ev in evaluators) for n in range(len(stated))):
+        raise Nothing("no index satisfies the conditions: nothing is claimed")
+    found |= altered(entry, stated, evaluators, draws)
+    found["letters"], held = noise(stated, evaluators, draws)
+    for kind in ("mutants", "doubles", "alike"):
+        found["problems"] += [f"survives: {what}" for what in found[kind]["survived"]]
     found["problems"] += [f"no such altered form: {w}" for w in found["mutants"]["unused"]]
+    found |= {"needs": list(entry.needs), "data": contained([ev.world for ev in evaluators])}
+    found["problems"] += [f"does not need {what}" for what in _idle_premises(entry, stated)]
     claimed = set(entry.anything)
     found["problems"] += [f"claims nothing of {x}" for x in sorted(held - claimed)]
-    found["problems"] += [f"claims nothing: {text}" for text in idle(entry, stated, evaluators)]
+    found["problems"] += [f"claims nothing: {x}" for x in idle(entry, stated, evaluators, draws)]
     found["problems"] += [f"claims something of {x}" for x in sorted(claimed - held)]
     return found
 
 
-def _mutants(entry, stated, worlds, evaluators):
-    rejected, kinds, equal, survived = Counter(), Counter(), [], []
-    for edit, altered in mutants(stated, evaluators[0]):
-        found = verdict(altered, worlds)
-        kinds[edit.kind] += 1
-        if found != "holds":
-            rejected[found] += 1
-            continue
-        why = _fewer_cases(stated, altered, evaluators) or _same(edit, evaluators[-1])
-        if not why and edit.what in entry.equal and _exactly(altered, worlds):
-            why = entry.equal[edit.what]
-        if why:
-            equal.append({"form": edit.what, "why": why})
-        else:
-            survived.append(edit.what)
-    return {
-        "by_number": rejected["number"],
-        "refused": rejected["refused"],
-        "kinds": dict(kinds),
-        "equal": equal,
-        "survived": survived,
-        "unused": sorted(set(entry.equal) - {e["form"] for e in equal}),
-    }
+def _counted_of(entry):
+    """What stands alone on a side of the equations of this world: it is counted, not drawn."""
+    found = set()
+    for label, other in PRINTED.items():
+        if other.world is entry.world and label in displays():
+            found |= alone(statements(displays()[label].tex))
+    return found
 
 
-def _exactly(altered, worlds):
-    """Whether an altered form holds in all draws, exactly or as well as float64 can say."""
-    try:
-        return max(gap(altered, world) for world in worlds) <= EQUAL
-    except (Refused, NotExact):
-        return False
-
-
-def _fewer_cases(stated, altered, evaluators):
-    """Why a narrower condition is no slip: the claim is the same, and made of fewer cases."""
-    if any(a.claim != b.claim for a, b in zip(stated, altered, strict=True)):
-        return ""
-    for evaluator in evaluators:
-        narrower = Evaluator(evaluator.world)
-        try:
-            gap(altered, evaluator.world, narrower)
-        except (Refused, NotExact):
-            return ""
-        cases = [(narrower.cases[n], evaluator.cases[n]) for n in range(len(stated))]
-        if not all(a <= b for a, b in cases) or all(a == b for a, b in cases):
-            return ""
-    return "the same claim, of fewer cases"
-
-
-def _same(edit, evaluator):
-    """Why an edit changes nothing, if the values show it: symmetry, or factors that commute."""
-    values = [evaluator.last.get(id(part)) for part in edit.parts]
-    if not values or not all(isinstance(x, np.ndarray) for x in values):
-        return ""
-    if edit.kind == "transpose" and distance(values[0], values[0].T) < 1e-14:
-        return "a symmetric matrix"
-    if not all(map(is_exact, values)):
-        return ""
-    if edit.kind == "order" and values[0].shape == values[1].shape[::-1]:
-        one, other = values[0] @ values[1], values[1] @ values[0]
-        return "the two commute" if one.shape == other.shape and np.all(one == other) else ""
-    return ""
+def _idle_premises(entry, stated):
+    """The premises in words without which the equation does not come out false."""
+    for what, world in entry.needs.items():
+        lacking = [world(draw.anew()) for draw in DRAWS[entry.arithmetic]]
+        if verdict(stated, lacking) != "number":
+            yield what
 
 
 def described(stated):

@@ -70,22 +70,10 @@ class Claims:
 
     def _scripts_left(self, node):
         """The scripts of a letter that are no part of its name."""
-        base, *scripts = node.parts
-        name = base.info + "'" * sum(s.kind == "prime" for s in scripts)
-        scripts = [s for s in scripts if s.kind != "prime"]
-        for text, taken in names(name, scripts):
+        for text, rest in node.names:
             if {text, text + "_", text + "^"} & set(self.world.letters):
-                return [s for s in scripts if s not in taken]
-        return scripts
-
-
-def names(name, scripts):
-    """The names that a letter with scripts may be, the longest first, and what each takes."""
-    down = next((s for s in scripts if s.kind == "down"), None)
-    up = next((s for s in scripts if s.kind == "up"), None)
-    for taken in ((down, up), (down,), (up,), ()):
-        if None not in taken:
-            yield name + "".join(render(s) for s in taken), taken
+                return rest
+        return [s for s in node.parts[1:] if s.kind != "prime"]
 
 
 def runs_through_indices(scripts):

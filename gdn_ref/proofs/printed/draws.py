@@ -40,6 +40,14 @@ class Draw:
         """Different whole numbers, for the sizes in a formula of costs."""
         return [int(n) for n in self.rng.choice(np.arange(low, high), size=count, replace=False)]
 
+    def numbers(self, count, low=1, high=4):
+        """Small whole numbers, the same perhaps."""
+        return [int(n) for n in self.rng.integers(low, high + 1, size=count)]
+
+    def one_of(self, *values):
+        """One of these."""
+        return values[self.rng.integers(len(values))]
+
     def other(self, value):
         """Noise in the place of a value, of the same kind and shape."""
         if isinstance(value, tuple):
@@ -52,7 +60,7 @@ class Draw:
 
 
 DRAWS = {
-    "modular": [Draw(False, 0), Draw(False, 1), Draw(True, 0), Draw(True, 1)],
+    "modular": [Draw(False, 0), Draw(False, 1), Draw(True, 2), Draw(True, 0), Draw(True, 1)],
     "float64": [Draw(False, 0), Draw(False, 1), Draw(False, 2)],
     "counted": [Draw(False, 0), Draw(False, 1), Draw(False, 2)],
     "rational": [Draw(False, 0), Draw(False, 1), Draw(False, 2)],

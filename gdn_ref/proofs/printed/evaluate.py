@@ -11,7 +11,7 @@ import numpy as np
 
 from . import values as v
 from .blocks import joined
-from .claims import Claims, names, runs_through_indices
+from .claims import Claims, runs_through_indices
 from .functions import FUNCTIONS, ordered
 from .lexer import NotRead
 from .sums import ONE, Sums
@@ -22,6 +22,7 @@ BUILTIN = {
     "e": math.e, r"\mathbf{I}": Multiple(1), r"\mathbf{0}": Multiple(0),
     r"\boldsymbol{0}": Multiple(0), r"\infty": math.inf,
 }  # fmt: skip
+PLAIN = ("letter", "number", "mark", "slice", "dots")  # found sooner than looked up
 TRANSPOSE = Node("up", (Node("mark", (), r"\top"),))
 
 
@@ -33,22 +34,43 @@ class Evaluator(Claims, Sums):
     """
 
     def __init__(self, world):
-        self.world, self.last, self.names, self.kinds = world, {}, {}, {}
+        self.world, self.last, self.names, self.known = world, {}, {}, {}
         self.cases = {}  # by statement: the cases of which something was claimed
+        self.fixed, self.followed = {}, 0  # values that no running letter changes, and how often
+        # a value followed from one that its term does not mention
 
     def note(self, node, key, value, indices=0):
         self.names[id(node)] = key
-        self.kinds[key] = (key[-1:] in "_^", indices, callable(value), v.shape_of(value))
+        self.known[key] = indices, value
+
+    @property
+    def kinds(self):
+        """By letter, what another one must share that may stand in its place."""
+        return {
+            key: (key[-1:] in "_^", indices, callable(value), v.shape_of(value))
+            for key, (indices, value) in self.known.items()
+        }
 
     def value(self, node, scope):
+        fixed = scope and node.kind not in PLAIN and node.mentions.isdisjoint(scope)
+        if fixed and id(node) in self.fixed:
+            return self.fixed[id(node)][0]
+        followed = self.followed
         try:
-            found = v.plain(getattr(self, f"do_{node.kind}")(node, scope))
+            found = getattr(self, f"do_{node.kind}")(node, scope)
+            found = found if node.kind in ("letter", "scripted") else v.plain(found)
         except OverflowError:
             raise Refused("a number too large") from None
         if isinstance(found, Depends):
-            found = v.plain(found.given(scope))
+            found = self.given(found, scope)
         self.last[id(node)] = found
+        if fixed and followed == self.followed:
+            self.fixed[id(node)] = found, node  # the node too, for its id is its own while it is
         return found
+
+    def given(self, value, scope):
+        self.followed += 1
+        return value.given(scope)
 
     # Letters and their scripts.
 
@@ -56,7 +78,7 @@ class Evaluator(Claims, Sums):
         return int(node.info)
 
     def do_letter(self, node, scope):
-        return self.named(node, node.info, [], scope)
+        return self.named(node, scope)
 
     def do_mark(self, node, scope):
         raise Refused(f"a mark {node.info} that belongs to no known name")
@@ -69,18 +91,19 @@ class Evaluator(Claims, Sums):
         if base.info == r"\mathbb{R}":
             return self.value(scripts[0].parts[0], scope)
         if base.kind == "letter":
-            return self.named(node, base.info, scripts, scope)
+            return self.named(node, scope)
         if base.kind == "norm":
             return self.norm(base, scripts, scope)
         if base.kind == "group" and base.info == "[" and runs_through_indices(scripts):
             return self.matrix_of(base.parts[0], scripts, scope)
-        return self.with_scripts(self.value(base, scope), scripts, scope)
+        value = self.value(base, scope)
+        if base.kind == "group" and v.is_number(value) and scripts[0].kind == "down":
+            value = np.array([[value]])  # of one entry
+        return self.with_scripts(value, scripts, scope)
 
-    def named(self, node, letter, scripts, scope):
+    def named(self, node, scope):
         """A letter with the longest part of its scripts that the world knows as its name."""
-        name = letter + "'" * sum(s.kind == "prime" for s in scripts)
-        for text, taken in names(name, scripts):
-            rest = [s for s in scripts if s.kind != "prime" and s not in taken]
+        for text, rest in node.names:
             if text in scope:
                 return self.with_scripts(scope[text], rest, scope)
             for kind, mark in (("down", "_"), ("up", "^")):
@@ -97,8 +120,7 @@ class Evaluator(Claims, Sums):
                 if text in self.world.letters:
                     self.note(node, text, found)
                 return self.with_scripts(found, rest, scope)
-        scripts = "".join(render(s) for s in scripts if s.kind != "prime")
-        raise Refused(f"no value for {name}{scripts}")
+        raise Refused(f"no value for {render(node)}")
 
     def indices(self, node, scope):
         """`ri` are two indices, `t - 1` and `2b` one."""
@@ -119,7 +141,7 @@ class Evaluator(Claims, Sums):
         for script in scripts:
             inside = script.parts[0] if script.parts else None
             if isinstance(value, Depends):
-                value = value.given(scope)
+                value = self.given(value, scope)
             if script.kind == "prime":
                 raise Refused("a prime on what is no letter")
             if script.kind == "down":

@@ -52,6 +52,7 @@ def _logarithm(x, base=math.e):
 
 def _square(function):
     def of(x, *more):
+        x = np.array([[x]]) if v.is_number(x) else x  # a matrix of one entry
         if not isinstance(x, np.ndarray) or x.shape[0] != x.shape[1]:
             raise Refused(f"a square matrix is expected, not a shape {v.shape_of(x)}")
         return function(x, *more)

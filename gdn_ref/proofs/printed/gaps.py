@@ -15,33 +15,49 @@ TIGHT = 1e-9  # how close `<=` has to come, relative to its larger side; `<`: as
 PLAINLY_FALSE = 1e-3  # one case this far off settles it: cancellation does not reach that far
 
 
+class Nothing(Refused):
+    """No case satisfies the conditions: nothing is claimed in this world."""
+
+
 def gap(stated, world, evaluator=None, only=None):
     """How far the statements are from holding in this world, at their worst: 0 if they do.
 
     A claim is made for every value of its free indices; an inequality has to come close once.
-    `only` is the number of one statement, if the others do not count.
+    `only` are the numbers of some statements, if the others do not count.
     """
     ev = evaluator or Evaluator(world)
-    worst = 0.0
+    worst, empty = 0.0, None
     for number, statement in enumerate(stated):
-        if only not in (None, number):
+        if only is not None and number not in only:
             continue
-        worst = max(worst, _gap_of(statement, number, stated, ev))
+        try:
+            worst = max(worst, _gap_of(statement, number, stated, ev))
+        except Nothing as found:
+            empty = found
         if worst > FAIL:
-            break
+            return worst
+    if empty is not None:
+        raise empty
     return worst
 
 
 def verdict(altered, worlds, only=None):
-    """What rejects an altered form: its "number" in some world, or that it is "refused" in all."""
-    refused = 0
+    """What rejects an altered form: its "number" in some world, or that it is "refused".
+
+    It is refused if it has no value, or claims nothing, in all worlds, or in all but one while in
+    some it has none: what is true of one size alone, or of one token, has no value for the others.
+    """
+    held, refused = 0, False
     for world in worlds:
         try:
             if gap(altered, world, only=only) > FAIL:
                 return "number"
-        except (Refused, NotExact):
-            refused += 1
-    return "refused" if refused == len(worlds) else "holds"
+            held += 1
+        except (Nothing, NotExact):
+            pass
+        except Refused:
+            refused = True
+    return "holds" if held > refused else "refused"
 
 
 def _gap_of(statement, number, stated, ev):
@@ -50,24 +66,31 @@ def _gap_of(statement, number, stated, ev):
     if chain and any(map(_same_text, claim.info, claim.parts, claim.parts[1:])):
         raise Refused("both sides are the same: nothing is claimed")
     tallies = [_Tally(relation, ev.world.near) for relation in (claim.info if chain else ("=",))]
-    ev.cases[number] = set()  # the numbers of the cases of which something is claimed
+    ev.cases[number] = set()  # the numbers of the cases of which all is claimed
     runs = sorted(ev.free(*statement.nodes))
     for case in itertools.product(*(enumerate(ev.world.ranges[letter]) for letter in runs)):
         scope = {letter: value for letter, (_, value) in zip(runs, case, strict=True)}
-        if not all(ev.holds(c, scope) for c in (*statement.premises, *statement.conditions)):
+        if not all(ev.holds(c, scope) for c in statement.premises):
             continue
-        ev.cases[number].add(tuple((letter, n) for letter, (n, _) in zip(runs, case, strict=True)))
+        met = all(ev.holds(c, scope) for c in statement.conditions)
+        if met:
+            ev.cases[number].add(
+                tuple((letter, n) for letter, (n, _) in zip(runs, case, strict=True))
+            )
+        elif not statement.last_only:
+            continue
         if chain:
-            sides = [ev.value(part, scope) for part in claim.parts]
+            sides = [ev.value(part, scope) for part in claim.parts[: None if met else -1]]
         else:
             sides = [_asked_for(statement, number, stated, ev.world, scope), ev.value(claim, scope)]
         for tally, a, b in zip(tallies, sides, sides[1:], strict=False):
             tally.add(a, b)
             if tally.off:
                 return tally.off
-    if not ev.cases[number]:
-        raise Refused("no index satisfies the conditions: nothing is claimed")
-    return max(tally.gap() for tally in tallies)
+    gaps = [tally.gap() for tally in tallies if tally.seen]
+    if not ev.cases[number] and max(gaps, default=0) <= FAIL:
+        raise Nothing("no index satisfies the conditions: nothing is claimed")
+    return max(gaps)
 
 
 def _same_text(relation, a, b):
@@ -84,8 +107,10 @@ class _Tally:
     apart: float = 0.0  # Frobenius norms over all cases, of the difference and of a side
     size: float = 0.0
     slack: float = math.inf
+    seen: bool = False
 
     def add(self, a, b):
+        self.seen = True
         if self.relation in ("<", r"\le"):
             self.order(ordered(a), ordered(b))
         elif self.relation in (">", r"\ge"):

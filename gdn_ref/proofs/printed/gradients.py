@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from .draws import gradient
-from .rule import D_K, D_V, T, rule, sequence
+from .rule import rule, sequence
 from .values import columns, entries, inverse, listed
 from .world import World
 
@@ -27,7 +27,7 @@ def loss_of(x, dO, dS_next, state=None, start=0, **given):
     alpha = alpha * (1 + given["g"]) if "g" in given else alpha
     S = given.get("S", x.S) if state is None else state
     total = 0
-    for t in range(start, T):
+    for t in range(start, len(x.k)):
         S = alpha[t] * S
         delta = beta[t] * (v[t] - S @ k_reads[t])
         S = S + np.outer(delta, k_read[t])
@@ -41,7 +41,7 @@ def loss_of_chunk(x, dO, dS_next, **given):
     end = given.get("end", x.Gamma[-1])  # from each token to the last
     qk, kk = given.get("qk", x.q @ x.k.T), given.get("kk", x.k @ x.k.T)
     E = []
-    for r in range(T):
+    for r in range(len(x.k)):
         read = gamma[r] * (x.S @ x.k[r])
         for i in range(r):
             read = read + Gamma[r, i] * kk[r, i] * E[i]
@@ -54,7 +54,7 @@ def loss_of_corrections(x, dO, dS_next, E, Gamma=None, gamma=None, end=None, qk=
     Gamma, gamma = (x.Gamma if Gamma is None else Gamma), (x.gamma if gamma is None else gamma)
     end, qk = (x.Gamma[-1] if end is None else end), (x.q @ x.k.T if qk is None else qk)
     total, S_next = 0, x.gamma[-1] * x.S
-    for r in range(T):
+    for r in range(len(x.k)):
         o = gamma[r] * (x.S @ x.q[r])
         for i in range(r + 1):
             o = o + Gamma[r, i] * qk[r, i] * E[i]
@@ -66,7 +66,7 @@ def loss_of_corrections(x, dO, dS_next, E, Gamma=None, gamma=None, end=None, qk=
 def solved(A, R):
     """`(I + A)^-1 R`, row by row."""
     E = []
-    for r in range(T):
+    for r in range(len(R)):
         E.append(R[r] - sum((A[r, i] * E[i] for i in range(r)), start=0 * R[r]))
     return E
 
@@ -79,12 +79,12 @@ def gradients(draw):
         base.letters[r"\boldsymbol{\Gamma}"],
         np.diag(base.letters[r"\mathbf{D}_{\gamma}"]),
     )
-    dO, dS_next = draw.array(T, D_V), draw.array(D_V, D_K)
+    dO, dS_next = draw.array(*x.v.shape), draw.array(*x.S.shape)
 
     def by(name, value, loss=loss_of, **more):
         return gradient(lambda y: loss(x, dO, dS_next, **more, **{name: y}), value, draw.exact)
 
-    zeros, after = 0 * x.alpha, [x.S, *x.states[1:]]
+    T, zeros, after = len(x.k), 0 * x.alpha, [x.S, *x.states[1:]]
     dq, dv, dbeta, dS = by("q", x.q), by("v", x.v), by("beta", x.beta), by("S", x.S)
     dk, dk_reads, dk_read = by("k", x.k), by("k_reads", x.k), by("k_read", x.k)
     dg = by("g", zeros)

@@ -5,21 +5,27 @@ logarithm, so there the fading loop is the same line with the decay itself.
 """
 
 from functools import cache
+from itertools import accumulate
 
 import numpy as np
 
 from ... import chunking, linear_attention, scalar_decay
+from . import cases
 from .rule import vars_of
 from .values import Depends, columns, entries, listed
 from .world import World
 
-T, D_K, D_V = 6, 4, 3
 
-
-def inputs(draw, T=T, d_k=D_K, d_v=D_V):
-    """`q, k, v, S`: keys of any length, a state that is not empty."""
+def inputs(draw, T=None, d_k=None, d_v=None):
+    """`q, k, v, S` of a draw: its case of `cases`, or these sizes; a state that is not empty."""
     draw = draw.anew()
-    return draw.array(T, d_k), draw.array(T, d_k), draw.array(T, d_v), draw.array(d_v, d_k)
+    if T is None:
+        T, d_k, d_v = cases.sizes(draw)
+        k = cases.keys(draw, T, d_k)
+        q = cases.queries(draw, k)
+    else:
+        q, k = draw.array(T, d_k), draw.array(T, d_k)
+    return q, k, draw.array(T, d_v), draw.array(d_v, d_k)
 
 
 def run(q, k, v, S, step=linear_attention.step, more=()):
@@ -36,7 +42,7 @@ def tokens(x, ranges="tijm"):
     """The letters of any run: `x` has q, k, v, states, outputs, and may have more."""
     T = len(x.k)
     letters = {
-        "T": T, "n": T, "d_k": x.k.shape[1], "d_v": x.v.shape[1],
+        "T": T, "d_k": x.k.shape[1], "d_v": x.v.shape[1],
         r"\mathbf{Q}": x.q, r"\mathbf{K}": x.k, r"\mathbf{V}": x.v, r"\mathbf{O}": x.outputs,
         r"\mathbf{M}": np.tril(np.ones((T, T), dtype=int)), r"\mathbf{S}_": listed(x.states, 0),
         r"\boldsymbol{q}_": columns(x.q), r"\boldsymbol{k}_": columns(x.k),
@@ -58,12 +64,20 @@ def from_nothing(draw):
     return linear(draw, empty=True)
 
 
+CHUNKS = {  # how long they are: all the same, the last one shorter, or any
+    cases.GENERIC: (2, 1, 4), cases.UNIT: (3, 3, 3, 3, 1), cases.DEPENDENT: (1, 5),
+    cases.LONG: (4, 4), cases.SINGLE: (1,),
+}  # fmt: skip
+
+
 @cache
 def chunks(draw):
-    """Linear attention over chunks of unequal sizes; S_[n] is what the loop hands to chunk n."""
-    q, k, v, S = inputs(draw, T=9)
+    """Linear attention over chunks, of one token and of more; S_[n] is what the loop hands to
+    chunk n."""
+    lengths, (_, d_k, d_v) = CHUNKS[cases.case(draw)], cases.sizes(draw)
+    q, k, v, S = inputs(draw, sum(lengths), d_k, d_v)
     states, outputs = run(q, k, v, S)
-    cuts = [0, 2, 5, 9]
+    cuts = [0, *accumulate(lengths)]
     parts = [slice(a, b) for a, b in zip(cuts, cuts[1:], strict=False)]
     masks = [np.tril(np.ones((b - a,) * 2, int)) for a, b in zip(cuts, cuts[1:], strict=False)]
     letters = {
@@ -76,8 +90,8 @@ def chunks(draw):
 
 
 def decays(draw, reset=None):
-    """T decays in (0, 1); the token `reset`, counted from 1, has the decay zero."""
-    alpha = draw.anew(1).between(0.5, 0.95, T)
+    """Decays in (0, 1], one a token; the token `reset`, counted from 1, has the decay zero."""
+    alpha = cases.decays(draw.anew(1), cases.sizes(draw)[0])
     if reset is not None:
         alpha[reset - 1] = alpha[reset - 1] * 0
     return alpha
@@ -101,6 +115,7 @@ def weights(draw, alpha):
 
     Write i is a one in entry i of an empty state, so row r of Gamma is the state after token r.
     """
+    T = len(alpha)
     one, zero = np.eye(T, dtype=alpha.dtype), np.zeros((T, 1), dtype=alpha.dtype)
     first, _ = faded(draw, zero, zero, zero, alpha, one[:1, :1])
     written, _ = faded(draw, one, one, zero + 1, alpha, zero.T)
@@ -119,12 +134,13 @@ def fading(draw, empty=False, reset=None):
     states, outputs = faded(draw, q, k, v, alpha, S)
     gamma, Gamma = weights(draw, alpha)
     world = tokens(vars_of(q=q, k=k, v=v, states=states, outputs=outputs))
-    del world.letters["T"], world.letters["n"]  # a run has C tokens
+    del world.letters["T"]  # a run has C tokens
+    T = len(k)
     letters = world.letters | {
         "C": T, r"\mathbf{S}": S, r"\mathbf{S}'": states[-1], r"\alpha_": entries(alpha),
         r"\gamma_": entries(gamma, 0), r"\Gamma_": entries(Gamma), r"\boldsymbol{\Gamma}": Gamma,
         r"\mathbf{D}_\gamma": np.diag(gamma[1:]), r"\mathbf{D}_\rightarrow": np.diag(Gamma[-1]),
-        r"\mathbf{N}": np.diag(alpha[1:], -1),
+        r"\mathbf{N}": np.diag(alpha[1:], -1) if T > 1 else 0 * alpha[:, None],
     }  # fmt: skip
     runs = {letter: range(1, T + 1) for letter in "tij"} | {"r": range(T + 1)}
     return World(letters, ranges=runs)

@@ -2,41 +2,41 @@
 
 from dataclasses import replace
 
-from .draws import DRAWS, Draw
+from .draws import Draw
 from .evaluate import Evaluator
 from .gaps import gap, verdict
 from .tree import render
 from .values import Depends, Family, Multiple
 
 
-def noise(entry, stated, evaluators):
+def noise(stated, evaluators, draws):
     """How many letters fail when they are noise, and which do not."""
-    letters = sorted(set().union(*(ev.kinds for ev in evaluators)))
+    letters = sorted(set().union(*(ev.known for ev in evaluators)))
     held = set()
     for letter in letters:
-        if verdict(stated, _all_noisy(entry, evaluators, letter)) == "holds":
+        if verdict(stated, _all_noisy(draws, evaluators, letter)) == "holds":
             held.add(letter.rstrip("_^"))
     return len(letters) - len(held), held
 
 
-def idle(entry, stated, evaluators):
+def idle(entry, stated, evaluators, draws):
     """The statements that hold whatever stands for their letters, but for declared identities."""
     for n, statement in enumerate(stated):
         alone = Evaluator(evaluators[0].world)
-        gap(stated, alone.world, alone, only=n)
-        if alone.kinds and {x.rstrip("_^") for x in alone.kinds} <= set(entry.anything):
+        gap(stated, alone.world, alone, only={n})
+        if alone.known and {x.rstrip("_^") for x in alone.known} <= set(entry.anything):
             continue  # an identity
-        noisy = (_all_noisy(entry, evaluators, letter) for letter in alone.kinds)
-        if all(verdict(stated, worlds, only=n) == "holds" for worlds in noisy):
+        noisy = (_all_noisy(draws, evaluators, letter) for letter in alone.known)
+        if all(verdict(stated, worlds, only={n}) == "holds" for worlds in noisy):
             yield render(statement.claim)
 
 
-def _all_noisy(entry, evaluators, letter):
+def _all_noisy(draws, evaluators, letter):
     """The worlds that have this letter, with noise in its place."""
     return [
         _noisy(draw, ev.world, letter)
-        for draw, ev in zip(DRAWS[entry.arithmetic], evaluators, strict=True)
-        if letter in ev.kinds
+        for draw, ev in zip(draws, evaluators, strict=True)
+        if letter in ev.known
     ]
 
 

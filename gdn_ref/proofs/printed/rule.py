@@ -10,11 +10,10 @@ from functools import cache, reduce
 import numpy as np
 
 from ... import affine, chunking, gated_delta_rule, wy
+from . import cases
 from .draws import Draw
-from .values import Depends, columns, entries, inverse, listed
+from .values import Depends, columns, entries, listed
 from .world import World
-
-T, D_K, D_V = 6, 4, 3
 
 
 class vars_of:
@@ -42,12 +41,6 @@ def orthonormal(draw, d):
     return reduce(np.matmul, [eye(draw, d) - 2 * (m @ m.T) / (m.T @ m)[0, 0] for m in mirrors])
 
 
-def across(draw, rows):
-    """A vector, as a column, that is orthogonal to these independent rows."""
-    y = draw.array(rows.shape[1], 1)
-    return y - rows.T @ (inverse(rows @ rows.T) @ (rows @ y))
-
-
 def run(draw, q, k, v, alpha, beta, S):
     """The loop's values, by name: states, corrections, products of the factors."""
     one, zero = eye(draw, len(k[0])), 0 * S
@@ -69,13 +62,22 @@ def run(draw, q, k, v, alpha, beta, S):
     )  # fmt: skip
 
 
-def inputs(draw, T=T, d_k=D_K, d_v=D_V, decay=True):
-    """`q, k, v, alpha, beta, S` of a draw: correlated keys of any length, a state not empty."""
+def inputs(draw, T=None, d_k=None, d_v=None, decay=True):
+    """`q, k, v, alpha, beta, S` of a draw: its case of `cases`, and a state that is not empty.
+
+    For sizes that are given: correlated keys of any length, strengths between 0 and 2.
+    """
     draw = draw.anew(9)  # of their own: what else a world draws has nothing to do with them
-    q, k, v = draw.array(T, d_k), draw.array(T, d_k), draw.array(T, d_v)
-    k = k if draw.exact else k + draw.array(1, d_k)
-    alpha, beta = draw.between(0.5, 0.95, T), draw.between(0.1, 1.9, T)
-    return q, k, v, alpha if decay else alpha * 0 + 1, beta, draw.array(d_v, d_k)
+    if T is None:
+        T, d_k, d_v = cases.sizes(draw)
+        k = cases.keys(draw, T, d_k)
+        q, alpha, beta = cases.queries(draw, k), cases.decays(draw, T), cases.strengths(draw, T)
+    else:
+        q, k = draw.array(T, d_k), draw.array(T, d_k)
+        k = k if draw.exact else k + draw.array(1, d_k)
+        alpha, beta = draw.between(0.5, 0.95, T), draw.between(0.1, 1.9, T)
+    v, S = draw.array(T, d_v), draw.array(d_v, d_k)
+    return q, k, v, alpha if decay else alpha * 0 + 1, beta, S
 
 
 @cache
@@ -94,11 +96,23 @@ def thin(x, before, after, weights):
     )
 
 
+@cache
+def several(draw):
+    """The delta rule over two tokens at least, run."""
+    x = sequence(draw, decay=False)
+    return x if len(x.k) > 1 else run(draw, *inputs(draw, T=2, d_k=2, d_v=3, decay=False))
+
+
 def inverse_of_chunk(draw, x):
-    """`(I + A)^-1`: row r is what token r writes into an empty state, if value i is row i of I."""
-    one = eye(draw, len(x.k))
-    unit = run(draw, x.q, x.k, one / x.beta[:, None], x.alpha, x.beta, one @ (0 * x.k))
-    return thin(unit, unit.states[:-1], unit.states[1:], x.alpha)
+    """`(I + A)^-1`: row r is what token r writes into an empty state, if what token i would write
+    is row i of I, however little of a value its strength lets through."""
+    one, rows = eye(draw, len(x.k)), []
+    S = one @ (0 * x.k)
+    for t, k in enumerate(x.k):
+        S = x.alpha[t] * S
+        rows.append(one[t] - x.beta[t] * S @ k)
+        S = S + np.outer(rows[-1], k)
+    return np.array(rows)
 
 
 @cache

@@ -52,9 +52,10 @@ class Sums:
             inner = type(self)(self.world.replaced(letters))
             value = v.power(inner.value(body, scope), exponent)
             parts.append(v.times(weight, value))
+            self.followed += inner.followed
             for mine, theirs in ((self.last, inner.last), (self.names, inner.names)):
                 mine.update(theirs)
-            self.kinds.update(inner.kinds)
+            self.known.update(inner.known)
         return reduce(v.plus, parts)
 
     def without_dots(self, signed, scope, sign=False):

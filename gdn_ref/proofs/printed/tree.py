@@ -9,7 +9,7 @@ A side alone is a statement about the value of the equation, or of its words: `\
 """
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from .lexer import CLOSES, OPENS, NotRead, tokens
@@ -22,6 +22,43 @@ class Node:
     kind: str
     parts: tuple = ()
     info: object = None
+
+    @cached_property
+    def text(self):
+        return _text(self)
+
+    @cached_property
+    def _hash(self):
+        return hash((self.kind, self.parts, self.info))
+
+    @cached_property
+    def names(self):
+        """The names that a letter with scripts may be, the longest first, and what each leaves."""
+        base, *scripts = self.parts or (self,)
+        name = base.info + "'" * sum(s.kind == "prime" for s in scripts)
+        scripts = [s for s in scripts if s.kind != "prime"]
+        down = next((s for s in scripts if s.kind == "down"), None)
+        up = next((s for s in scripts if s.kind == "up"), None)
+        return [
+            (
+                name + "".join(s.text for s in taken),
+                [s for s in scripts if not any(s is other for other in taken)],
+            )
+            for taken in ((down, up), (down,), (up,), ())
+            if None not in taken
+        ]
+
+    @cached_property
+    def mentions(self):
+        """The names of all letters in it: what does not mention a running letter is the same for
+        each of its values."""
+        own = set()
+        if self.kind == "letter" or self.kind == "scripted" and self.parts[0].kind == "letter":
+            own = {self.text, *(name for name, _ in self.names)}
+        return frozenset(own.union(*(part.mentions for part in self.parts)))
+
+    def __hash__(self):  # once: trees are looked up for every value
+        return self._hash
 
     def walk(self):
         yield self
@@ -36,6 +73,7 @@ class Statement:
     premises: tuple = ()
     words: str = ""  # the words before it, `\text{inverse:}`
     remarks: tuple = ()  # words behind it, or under a brace: nothing evaluates them
+    last_only: bool = False  # the conditions are those of the last of several relations
 
     @property
     def nodes(self):
@@ -108,8 +146,14 @@ def _row(row):
         claim, conditions, behind = _conditions(part)
         if not claim:
             raise NotRead("a condition of nothing")
-        remarks = tuple(t.text for t in (*remarks, *behind))
-        yield Statement(parse(claim), conditions, premises, words, remarks)
+        remarks, claim = tuple(t.text for t in (*remarks, *behind)), parse(claim)
+        last = _said_last(part) and claim.kind == "chain" and len(claim.parts) > 2
+        yield Statement(claim, conditions, premises, words, remarks, last)
+
+
+def _said_last(part):
+    """Whether a condition in words stands behind a claim: `\\text{if } x`."""
+    return any(_sets_a_condition(part[at]) for at in _outside(part, "TEXT"))
 
 
 def _without_columns(row):
@@ -291,6 +335,10 @@ _CLOSED = {"(": ")", "[": "]", "{": "}"}
 
 def render(node):
     """The node as TeX: canonical, so that two ways to write one name are one."""
+    return node.text
+
+
+def _text(node):
     kind, parts, info = node.kind, [render(p) for p in node.parts], node.info
     if kind in ("letter", "number", "mark"):
         return info

@@ -42,14 +42,20 @@ class Family:
 
 def called(function, *arguments):
     """`function(*arguments)`, refused if it takes another number of arguments."""
-    try:
-        _signature(function).bind(*arguments)
-    except TypeError as error:
-        raise Refused(str(error)) from None
+    least, most = _arity(function)
+    if not least <= len(arguments) <= most:
+        many = "many" if len(arguments) > most else "few"
+        raise Refused(f"too {many} positional arguments")
     return function(*arguments)
 
 
-_signature = lru_cache(inspect.signature)
+@lru_cache
+def _arity(function):
+    """The least and the greatest number of arguments."""
+    parameters = inspect.signature(function).parameters.values()
+    most = math.inf if any(p.kind is p.VAR_POSITIONAL for p in parameters) else len(parameters)
+    needed = [p for p in parameters if p.kind is not p.VAR_POSITIONAL and p.default is p.empty]
+    return len(needed), most
 
 
 @dataclass(frozen=True)
@@ -144,7 +150,16 @@ def plain(x):
     return int(x) if isinstance(x, np.integer) else x
 
 
+def as_one_by_one(a, b):
+    """A number beside a matrix of one entry is such a matrix: in a chunk of one token, say."""
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, np.ndarray) and x.shape == (1, 1) and is_number(y):
+            return (x, np.array([[y]])) if x is a else (np.array([[y]]), x)
+    return a, b
+
+
 def plus(a, b):
+    a, b = as_one_by_one(a, b)
     for x, y in ((a, b), (b, a)):
         if isinstance(x, Multiple) and x.c == 0:
             return y
@@ -184,6 +199,7 @@ def times(a, b):
 
 
 def entrywise(a, b):
+    a, b = as_one_by_one(a, b)
     if shape_of(a) != shape_of(b) or not isinstance(a, np.ndarray):
         raise Refused(f"an entrywise product of shapes {shape_of(a)} and {shape_of(b)}")
     return a * b
@@ -315,6 +331,7 @@ def difference(a, b):
             return difference(np.zeros(y.shape, int) if x.c == 0 else sized(x, y), y)
         if isinstance(x, Multiple) and not isinstance(y, tuple):
             return difference(x.c, y.c if isinstance(y, Multiple) else y)
+    a, b = as_one_by_one(a, b)
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         return max(distance(x, y) for x, y in zip(a, b, strict=True)), 1.0
     if isinstance(a, tuple) or isinstance(b, tuple) or shape_of(a) != shape_of(b):

@@ -14,6 +14,7 @@ from ...common.numbers import C
 from ...common.triton_private import tiling
 from ...host.launch import cdiv, launcher
 from ...host.layout import state_layout
+from ...host.memory import new
 from ..shares import shares, walk
 from .chain import BK, BV
 from .scan import chunk_scan_hopper_kernel
@@ -32,8 +33,8 @@ class HopperScan:
     (With segments its programs would take the room that those before them need.)
     """
 
-    def __init__(self, plan, scale, v_first, scaled):
-        self.plan, self.scale = plan, scale
+    def __init__(self, plan, scale, v_first, scaled, segments):
+        self.plan, self.scale, self.segments = plan, scale, segments
         self.slices = plan.V // BV.value
         lie = {"K": plan.K, "V": plan.V, **state_layout(plan.K, plan.V, v_first)}
         flags, UT = {"HAS_S": plan.has_S, "PACKED": plan.packed}, {"SCALED": scaled}
@@ -59,14 +60,14 @@ class HopperScan:
     def __call__(self, sizes, q, k, v, beta, c, UT, S, o, S_last, cu_seqlens):
         plan, slices, (_, T, N, total, head_stride, _) = self.plan, self.slices, sizes
         HV, K, V = plan.HV, plan.K, plan.V
-        n, length = cut(total / N, N * HV * slices, K, plan.multiprocessors)
+        n, length = cut(total / N, N * HV * slices, K, plan.multiprocessors, self.segments)
         numbers = (N, T, total, length or 0, plan.H, HV)
         tokens, matrices = total, HV * head_stride  # rows
         slots, states = N, S
         if length is not None:
             slots = T // length + N if plan.packed else N * cdiv(T, length)
-            maps = v.new_empty((slots, HV, V + K, K), dtype=torch.float32)
-            states = v.new_empty((slots, HV, V, K), dtype=torch.float32)
+            maps = new(v, (slots, HV, V + K, K), torch.float32)
+            states = new(v, (slots, HV, V, K), torch.float32)
             self.find_maps(
                 (slots * HV * (slices + K // BV.value), 1, 1),
                 (k, v, UT, beta, c, S, maps, cu_seqlens), numbers, (tokens, tokens, matrices),
@@ -80,18 +81,19 @@ class HopperScan:
 
 
 @lru_cache(maxsize=4096)
-def cut(tokens, programs, K, multiprocessors):
+def cut(tokens, programs, K, multiprocessors, segments=True):
     """How sequences of about `tokens` each are cut: programs that share one; tokens a segment.
 
     Where `programs`, one for a slice of a state, leave multiprocessors idle, there are two ways,
     `shares` and `segments`; the faster one is taken, in chunks with outputs. Of segments there are
     as many as multiprocessors, of at least 8 chunks; a chunk of their maps takes `MAPS`, the two
     launches some 8 chunks. A map of heads beyond 128 dimensions is more than registers hold.
+    Shares leave every bit as it is. Segments do not, and may be forbidden.
     """
     chunks = cdiv(int(tokens), C.value)
     n = shares(chunks, programs, multiprocessors)
     segment = max(cdiv(chunks, max(multiprocessors // programs, 1)), 8)
-    if K <= WIDTH and (1 + MAPS) * segment + 8 < walk(chunks, n):
+    if segments and K <= WIDTH and (1 + MAPS) * segment + 8 < walk(chunks, n):
         return 1, segment * C.value
     return n, None
 

@@ -1,0 +1,153 @@
+"""States along a chain of ranks: `S_out = S_in F + G` at each, so that a scan finds every `S_in`.
+
+Only maps or states go round, never tokens, in float32 at least. With s = HV V K and f = HV K K
+numbers a state and the F of a map have, R ranks, a message's latency a and bandwidth b:
+
+    ring        (R - 1) (a + s / b)                  a rank sends s: the state, when it knows it
+    all-gather  a log2(R) + (R - 1) (s + f) / b      a rank sends s + f once to each, scans alone
+
+The ring sends less, but each rank waits for the one before it: R - 1 latencies. So it is worth
+while as long as what F takes on the way is more than the latencies that the gather saves,
+
+    (R - 1) f / b  >=  (R - 1 - log2(R)) a,
+
+and else the gather. Both do the same products in the same order, and so agree to the last bit.
+Backward the same with the chain reversed and F transposed.
+"""
+
+import math
+
+import torch
+import torch.distributed as dist
+
+from .agreement import answered
+
+LATENCY_BYTES = 2**21  # a b: what goes over a link in the time of a latency (10 us at 200 GB/s)
+
+
+def chosen(ctx, F_bytes):
+    """The cheaper exchange, by the inequality above, unless the context names one."""
+    if ctx.exchange != "auto":
+        return ctx.exchange
+    R = ctx.ranks
+    ring = R <= 2 or F_bytes >= (1 - math.log2(R) / (R - 1)) * LATENCY_BYTES
+    return "ring" if ring else "all_gather"
+
+
+def neighbours(reverse):
+    """The pieces before and after a piece, in the direction of the scan."""
+    before, after = (lambda p: p.before), (lambda p: p.after)
+    return (after, before) if reverse else (before, after)
+
+
+def incoming(ctx, maps, like, reverse=False):
+    """The state before each of this rank's pieces that has a piece before it: `{index: state}`.
+
+    Parameters
+    ----------
+    ctx : CPContext
+    maps : {index: (F, G)} of this rank's pieces; F is None where no piece comes before
+    like : a state, `[HV, V, K]`, for shape, dtype and device
+    reverse : whether the scan goes from the last token to the first
+    """
+    F_bytes = like.shape[0] * like.shape[2] ** 2 * like.element_size()
+    if chosen(ctx, F_bytes) == "ring":
+        return ring(ctx, lambda piece, S: leaving(maps[piece.index], S), like, reverse)
+    return all_gather(ctx, maps, like, reverse)
+
+
+def leaving(map_, S):
+    """`S F + G` (eq-affine-chunk), the state after a piece; G alone where nothing comes in."""
+    F, G = map_
+    return G if F is None else torch.baddbmm(G, S, F)
+
+
+def ring(ctx, leave, like, reverse=False, known=lambda piece: False):
+    """From rank to rank: receive, `leave(piece, S)`, send. What needs no waiting goes first.
+
+    `known(piece)`: whether `leave` takes no notice of the state that comes in.
+    """
+    before, after = neighbours(reverse)
+    mine = ctx.mine[::-1] if reverse else ctx.mine
+    left, states, sent = {}, {}, []
+
+    def send_on(piece):
+        target = after(piece)
+        if target is not None and target.rank != ctx.rank:
+            S = left[id(piece)].contiguous()
+            ctx.bytes_sent += S.numel() * S.element_size()
+            with answered(ctx, "sending a state"):
+                sent.append((dist.isend(S, group=ctx.group, group_dst=target.rank), S))
+
+    for piece in mine:
+        if after(piece) is not None and (before(piece) is None or known(piece)):
+            left[id(piece)] = leave(piece, None)
+            send_on(piece)
+    for piece in mine:
+        source = before(piece)
+        if source is None:
+            continue
+        if source.rank == ctx.rank:
+            S = left[id(source)]
+        else:
+            S = torch.empty_like(like)
+            with answered(ctx, "receiving a state"):
+                dist.recv(S, group=ctx.group, group_src=source.rank)
+        states[piece.index] = S
+        if after(piece) is not None and id(piece) not in left:
+            left[id(piece)] = leave(piece, S)
+            send_on(piece)
+    with answered(ctx, "sending states"):
+        for work, _ in sent:
+            work.wait()
+    return states
+
+
+def all_gather(ctx, maps, like, reverse=False):
+    """Every rank gets all maps that lead on, and applies those before its own pieces, in order."""
+    before, after = neighbours(reverse)
+    (HV, V, K), places, counts = like.shape, {}, [0] * ctx.ranks
+    for piece in ctx.pieces:
+        if after(piece) is not None:
+            places[id(piece)] = piece.rank, counts[piece.rank]
+            counts[piece.rank] += 1
+    room = max(counts)
+    if room == 0:
+        return {}
+    own = like.new_zeros(room, HV, V + K, K)
+    for piece in ctx.mine:
+        if id(piece) in places:
+            F, G = maps[piece.index]
+            own[places[id(piece)][1], :, :V] = G
+            if F is not None:
+                own[places[id(piece)][1], :, V:] = F
+    everyone = [torch.empty_like(own) for _ in range(ctx.ranks)]
+    with answered(ctx, "gathering maps"):
+        dist.all_gather(everyone, own, group=ctx.group)
+    ctx.bytes_sent += own.numel() * own.element_size() * (ctx.ranks - 1)
+
+    def state_before(piece):
+        chain, S = [], None
+        while before(piece) is not None:
+            piece = before(piece)
+            chain.append(piece)
+        for piece in reversed(chain):
+            rank, place = places[id(piece)]
+            G, F = everyone[rank][place].split([V, K], dim=1)
+            S = leaving((F if before(piece) is not None else None, G), S)
+        return S.contiguous()
+
+    entered = [p for p in ctx.mine if before(p) is not None]
+    return {piece.index: state_before(piece) for piece in entered}
+
+
+def bytes_of_pass(ctx, HV, K, V, itemsize, reverse=False):
+    """The bytes that this rank sends in one pass: what `bytes_sent` must grow by."""
+    _, after = neighbours(reverse)
+    if chosen(ctx, HV * K * K * itemsize) == "ring":
+        out = [p for p in ctx.mine if after(p) is not None and after(p).rank != ctx.rank]
+        return len(out) * HV * V * K * itemsize
+    out = [
+        [p for p in ctx.pieces if p.rank == r and after(p) is not None] for r in range(ctx.ranks)
+    ]
+    return (ctx.ranks - 1) * max(map(len, out)) * HV * (V + K) * K * itemsize

@@ -1,0 +1,93 @@
+"""What a rank computes by itself: the ordinary rule and its gradients, over some of its pieces."""
+
+import torch
+
+from ..ops import chunk_gated_delta_rule as one_rank
+
+
+def run(options, tokens, gate, S, cu_seqlens):
+    """The rule on one rank, from the states `[n, HV, V, K]`."""
+    return one_rank(
+        *tokens, initial_state=S, output_final_state=True, state_v_first=True, **gate, **options,
+        cu_seqlens=cu_seqlens,
+    )  # fmt: skip
+
+
+def gradients(options, tensors, S, cu_seqlens, do, dS_out):
+    """One rank's backward pass: gradients of q, k, v, g, beta, A_log, dt_bias and S."""
+    q, k, v, *_ = tensors
+    common = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
+    automatic = options["backend"] == "auto" and v.is_cuda and common != torch.float64
+    if options["backend"] == "triton" or automatic:  # its backward pass needs no forward pass
+        from ..kernels.rule import Rule
+
+        names = ("use_qk_l2norm_in_kernel", "use_beta_sigmoid_in_kernel", "allow_neg_eigval")
+        norm, sigmoid, negative = (options[name] for name in names)
+        scale = q.shape[3] ** -0.5 if options["scale"] is None else float(options["scale"])
+        tensors = (*tensors, S, cu_seqlens)
+        rule = Rule(
+            tensors, common, options["chunk_size"], False, scale=scale, v_first=True, norm=norm,
+            sigmoid=sigmoid, negative=negative,
+        )  # fmt: skip
+        return rule.backward(do, dS_out, *tensors)[:8]
+    with torch.enable_grad():
+        leaves = [None if x is None else x.detach().requires_grad_() for x in (*tensors, S)]
+        *tokens, A_log, dt_bias, S = leaves
+        out = one_rank(
+            *tokens, initial_state=S, output_final_state=True, state_v_first=True, A_log=A_log,
+            dt_bias=dt_bias, cu_seqlens=cu_seqlens, **options,
+        )  # fmt: skip
+        wanted = [x for x in leaves if x is not None]
+        found = torch.autograd.grad(out, wanted, (do, dS_out), allow_unused=True)
+        found = (
+            torch.zeros_like(x) if dx is None else dx for x, dx in zip(wanted, found, strict=True)
+        )
+    return [None if x is None else next(found) for x in leaves]
+
+
+def indices(pieces):
+    """Their places among the pieces of their rank."""
+    return [p.index for p in pieces]
+
+
+def sequences(pieces):
+    """The sequences that they are of."""
+    return [p.sequence for p in pieces]
+
+
+def spans(pieces):
+    """The rows of these pieces as few slices: neighbours make one."""
+    found = []
+    for p in pieces:
+        if found and found[-1].stop == p.begin:
+            found[-1] = slice(found[-1].start, p.end)
+        else:
+            found.append(p.rows)
+    return found
+
+
+def rows(tokens, pieces):
+    """The rows of these pieces, one after the other; g may be None."""
+    parts = spans(pieces)
+    if len(parts) == 1:
+        return [None if x is None else x[:, parts[0]] for x in tokens]
+    return [None if x is None else torch.cat([x[:, s] for s in parts], dim=1) for x in tokens]
+
+
+def put(x, pieces, values):
+    """Write the rows of these pieces."""
+    parts = spans(pieces)
+    sizes = [s.stop - s.start for s in parts]
+    for s, part in zip(parts, values.split(sizes, dim=1), strict=True):
+        x[:, s] = part
+
+
+def split(x, pieces):
+    """`rows`, undone."""
+    return x.split([p.end - p.begin for p in pieces], dim=1)
+
+
+def exact_dtype(q, k, v):
+    """That of states and maps."""
+    common = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
+    return torch.promote_types(common, torch.float32)

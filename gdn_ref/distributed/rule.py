@@ -1,0 +1,243 @@
+"""The gated delta rule over sequences whose tokens lie on many ranks, forward and backward.
+
+What comes to a piece of a sequence from the left is one state, S_in. Everything is affine in it:
+
+    S_out = S_in F + G            O = O_0 + O_F S_in^T
+
+One run of the ordinary rule finds all four, without knowing S_in: it is given K more value
+dimensions, whose values are zero and whose first state is the identity. What the rule makes of
+these rows is F, and row t of their outputs is what a query reads of S_in, F_t q_t:
+
+    v -> [v | 0]        S -> [0 ; I]        o = [O_0 | O_F]        S_out = [G ; F]
+
+So all ranks run at the same time, then states go along the chain (`exchange`), then one product
+puts the outputs right. Backward O_F serves again. With dS_out the gradient of what a
+piece hands on,
+
+    dS_in = dS_out F^T + dO^T O_F,
+
+another chain of affine maps, whose maps cost one product. When it has run, each rank knows S_in and
+dS_out, and one ordinary backward pass over all its pieces gives every other gradient. That is why
+this is one function of autograd and no composition of collectives: a composition would learn dS_out
+only after the rank to the right has gone backwards, and the ranks would run one after the other.
+
+Which pieces pay: those that a state enters, at most one a shard. A piece that begins its sequence
+has no use for O_F and F: its G is its last state, and the run is the ordinary one. At two ranks
+the first therefore does nothing beyond its share, and the second, per token and value head, about
+6 K K + 4 C K more in the run and 2 K V in each product (V + K rows of state in the place of V; the
+UT transform, the other half of a chunk's parallel work, is shared).
+`NOTES.md` in this folder of the repository sets the other orders of work against this one.
+"""
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from .. import validation
+from .agreement import agree
+from .exchange import incoming, leaving
+from .heads import by_heads
+from .local import exact_dtype, gradients, indices, put, rows, run, sequences, split
+from .relay import Relay
+
+PARALLEL = ("sequence", "relay", "heads")
+
+
+def chunk_gated_delta_rule(
+    q, k, v, g, beta, scale=None, initial_state=None, output_final_state=False,
+    use_qk_l2norm_in_kernel=False, *, cp_context, state_v_first=False, use_gate_in_kernel=False,
+    A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False, allow_neg_eigval=False,
+    chunk_size=64, backend="auto", parallel="sequence",
+):  # fmt: skip
+    """Gated delta rule over a packed batch whose tokens lie on many ranks. A collective.
+
+    `gdn_ref.chunk_gated_delta_rule` of this rank's tokens, as part of the whole batch; all
+    parameters that are not here are described there. `cp_context` stands for `cu_seqlens`.
+
+    Parameters
+    ----------
+    q, k, v, g, beta : torch.Tensor, [1, T, ...]
+        The tokens of this rank, `cp_context.length` of them, which may be 0.
+    initial_state : torch.Tensor, [N, HV, K, V], optional
+        For all N sequences of the batch. A rank reads those of the sequences that start on it,
+        `cp_context.starts_here()`, and has a gradient for these alone: the rest is zero.
+    cp_context : CPContext
+        From `build_cp_context`.
+    parallel : {"sequence", "relay", "heads"}
+        "sequence": each rank runs its own tokens at once, then states go round (this module).
+        "relay": states go round first, a few heads at a time (`relay`), and no rank computes more
+        than its share. "heads": tokens go round ("Ulysses", an all-to-all there and one back), and
+        each rank computes all tokens of its part of the heads; H is then a multiple of the ranks.
+
+    Returns
+    -------
+    o : torch.Tensor, [1, T, HV, V]
+        Of this rank's tokens.
+    final_state : torch.Tensor, [N, HV, K, V], or None
+        Of the sequences that end on this rank, `cp_context.ends_here()`; the rest is zero, so that
+        the sum over ranks has all.
+
+    Raises
+    ------
+    TypeError, ValueError, ImportError
+        As there, and then on every rank; also if the arguments are not the same on all of them.
+    RuntimeError
+        A rank did not come within the context's `timeout_s`, or has ended.
+
+    Notes
+    -----
+    Backward is a collective too: every rank must go backwards. There is no second derivative.
+    Gradients of `A_log` and `dt_bias` are those of this rank's tokens: sum them over the ranks, as
+    those of any weight. With 16-bit inputs O_F is kept in 16 bits; states and maps never are.
+    """
+    flags = {
+        "use_qk_l2norm_in_kernel": use_qk_l2norm_in_kernel,
+        "use_gate_in_kernel": use_gate_in_kernel,
+        "use_beta_sigmoid_in_kernel": use_beta_sigmoid_in_kernel,
+        "allow_neg_eigval": allow_neg_eigval,
+    }
+    options = {"scale": scale, **flags, "chunk_size": chunk_size, "backend": backend}
+    tensors = {"q": q, "k": k, "v": v, "g": g, "beta": beta, "A_log": A_log, "dt_bias": dt_bias}
+
+    def check():
+        validation.check_flags(
+            output_final_state=output_final_state, state_v_first=state_v_first, **flags
+        )
+        check_call(cp_context, tensors, initial_state, state_v_first, options, parallel)
+        gradient = torch.is_grad_enabled() and any(
+            x is not None and x.requires_grad for x in (*tensors.values(), initial_state)
+        )
+        looks = {name: look(x) for name, x in (*tensors.items(), ("initial_state", initial_state))}
+        shared = {"parallel": parallel, "output_final_state": output_final_state}
+        return {**options, **shared, **looks, "requires_grad of any argument": gradient}
+
+    agree(cp_context, "chunk_gated_delta_rule", check)
+    S = initial_state if initial_state is None or state_v_first else initial_state.mT
+    orders = {"sequence": Sharded.apply, "relay": Relay.apply, "heads": by_heads}
+    o, S = orders[parallel](cp_context, options, *tensors.values(), S)
+    return o, (S if state_v_first else S.mT).contiguous() if output_final_state else None
+
+
+class Sharded(torch.autograd.Function):
+    """Both passes; states are `[N, HV, V, K]`."""
+
+    @staticmethod
+    def forward(ctx, cp, options, q, k, v, g, beta, A_log, dt_bias, S_first):
+        tokens, gate = (q, k, v, g, beta), {"A_log": A_log, "dt_bias": dt_bias}
+        K, (HV, V) = k.shape[3], v.shape[2:]
+        exact = exact_dtype(q, k, v)
+        fresh, entered = cp.fresh, cp.entered
+        S = v.new_zeros(len(cp.mine), HV, V, K, dtype=exact)  # before each piece
+        S_out = torch.empty_like(S)  # and after it
+        if S_first is not None:
+            S[indices(fresh)] = S_first[sequences(fresh)].to(exact)
+
+        o, maps, O_F = torch.empty_like(v), {}, {}
+        if fresh:
+            borders = cp.borders("fresh", v.device)
+            o_fresh, G = run(options, rows(tokens, fresh), gate, S[indices(fresh)], borders)
+            put(o, fresh, o_fresh)
+            S_out[indices(fresh)] = G
+            maps |= {p.index: (None, S_out[p.index]) for p in fresh if p.after is not None}
+        if entered:
+            q_e, k_e, v_e, g_e, beta_e = rows(tokens, entered)
+            v_e = torch.cat([v_e, v_e.new_zeros(*v_e.shape[:3], K)], dim=-1)  # [v | 0]
+            start = S.new_zeros(len(entered), HV, V + K, K)
+            start[:, :, V:] = torch.eye(K, dtype=exact, device=v.device)  # [0 ; I]
+            borders = cp.borders("entered", v.device)
+            o_e, GF = run(options, (q_e, k_e, v_e, g_e, beta_e), gate, start, borders)
+            put(o, entered, o_e[..., :V])
+            for p, o_p, GF_p in zip(entered, split(o_e, entered), GF, strict=True):
+                O_F[p.index] = o_p[0, ..., V:].transpose(0, 1).contiguous()
+                G, F = GF_p.split([V, K], dim=1)
+                maps[p.index] = F, G
+        states = incoming(cp, maps, S.new_empty(HV, V, K))
+        for p in entered:
+            S[p.index] = states[p.index]
+            S_out[p.index] = leaving(maps[p.index], S[p.index])  # S F + G
+            O = o[0, p.rows].transpose(0, 1)  # [HV, T, V]
+            O.copy_(torch.baddbmm(O, O_F[p.index], S[p.index].mT.to(O.dtype)))  # O_0 + O_F S^T
+        ended = [p for p in cp.mine if p.after is None]
+        S_last = S.new_zeros(cp.N, HV, V, K)
+        S_last[sequences(ended)] = S_out[indices(ended)]
+
+        ctx.cp, ctx.options = cp, options
+        kept = [x for p in entered for x in (O_F[p.index], maps[p.index][0])]
+        ctx.save_for_backward(*tokens, A_log, dt_bias, S_first, S, *kept)
+        return o, S_last
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, do, dS_last):
+        cp, options = ctx.cp, ctx.options
+        *tensors, S_first, S = ctx.saved_tensors[:9]
+        kept = ctx.saved_tensors[9:]
+        O_F, F = kept[::2], kept[1::2]
+        agree(cp, "backward of chunk_gated_delta_rule", dict)
+
+        dS_out = torch.zeros_like(S)  # of the state after each piece
+        ended = [p for p in cp.mine if p.after is None]
+        dS_out[indices(ended)] = dS_last[sequences(ended)]
+        maps = {}
+        for p, O_F_p, F_p in zip(cp.entered, O_F, F, strict=True):
+            M = product(do[0, p.rows].permute(1, 2, 0), O_F_p, S.dtype)  # dO^T O_F
+            map_ = F_p.mT, M
+            maps[p.index] = map_ if p.after else (None, leaving(map_, dS_out[p.index]))
+        for index, dS in incoming(cp, maps, S.new_empty(S.shape[1:]), reverse=True).items():
+            dS_out[index] = dS
+        borders = cp.borders("mine", S.device)
+        *grads, dS = gradients(options, tensors, S, borders, do, dS_out)
+        dS_first = None
+        if S_first is not None:
+            dS_first = torch.zeros_like(S_first)
+            dS_first[sequences(cp.fresh)] = dS[indices(cp.fresh)].to(S_first.dtype)
+        return None, None, *grads, dS_first
+
+
+def product(a, b, dtype):
+    """`a b` of batches of matrices, added up in `dtype`, float32 at least."""
+    if a.dtype == b.dtype and a.is_cuda and a.element_size() == 2:
+        return torch.bmm(a, b, out_dtype=dtype)
+    return a.to(dtype) @ b.to(dtype)
+
+
+def look(x):
+    """What must be the same on every rank of a tensor: all but its tokens."""
+    if not isinstance(x, torch.Tensor):
+        return x
+    return str(x.dtype), list(x.shape[2:] if x.ndim > 2 else x.shape)
+
+
+def check_call(cp, tensors, initial_state, v_first, options, parallel):
+    """All that one rank can see for itself."""
+    q, k, v, g, beta, A_log, dt_bias = tensors.values()
+    validation.check_chunk_size(options["chunk_size"])
+    validation.check_scale(options["scale"])
+    validation.check_backend(options["backend"])
+    validation.check_tensors(q, k, v, g, beta, None, None, v_first)
+    check_length("q", q, cp)
+    if initial_state is not None:
+        sizes = {"N": cp.N, "HV": v.shape[2], "K": q.shape[3], "V": v.shape[3]}
+        axes = ("N", "HV", "V", "K") if v_first else ("N", "HV", "K", "V")
+        validation.check_tensor("initial_state", initial_state, axes, sizes, q.device)
+    if parallel not in PARALLEL:
+        raise ValueError(f"parallel: expected one of {', '.join(PARALLEL)}, got {parallel!r}")
+    if parallel == "heads" and q.shape[2] % cp.ranks:
+        raise ValueError(
+            f"q: expected H a multiple of the {cp.ranks} ranks with parallel='heads', "
+            f"got H = {q.shape[2]}"
+        )
+    validation.check_gate(options["use_gate_in_kernel"], g, A_log, dt_bias, v)
+    validation.check_beta_range(options["allow_neg_eigval"], options["use_beta_sigmoid_in_kernel"])
+    if options["backend"] == "triton":
+        common = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
+        K, V = q.shape[3], v.shape[3]
+        validation.check_triton(q.device, common, K, V + K, options["chunk_size"])
+
+
+def check_length(name, x, cp):
+    """All tokens of this rank, as one row of a batch."""
+    if x.shape[:2] != (1, cp.length):
+        raise ValueError(
+            f"{name}: expected B = 1 and T = {cp.length}, the tokens of rank {cp.rank} in "
+            f"cp_context, got shape {list(x.shape)}"
+        )

@@ -1,0 +1,193 @@
+"""Chapter 18: a shard of the tokens as a pair (F, G), and any partition of the tokens.
+
+Modulo 2^61 - 1 the pairs are products of one factor a token, and what they must give comes from
+the token loop over all tokens.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from . import modular
+from .modular import join
+from .registry import verifies
+from .token_forms import modular_tokens, recurrence
+
+LENGTHS = (9, 0, 14, 1, 0)  # of the shards: one rank holds most tokens, two hold none
+BORDERS = list(pairwise(accumulate(LENGTHS, initial=0)))
+SIZES = "shards of 9, 0, 14, 1 and 0 tokens, d_k=8, d_v=6"
+
+
+@cache
+def tokens():
+    return modular_tokens(C=sum(LENGTHS), d_k=8, d_v=6, number_of_chunks=1, seed=18)
+
+
+def part(x, begin, end, S):
+    cut = {name: getattr(x, name)[begin:end] for name in ("Q", "K", "V", "alpha", "beta")}
+    return replace(x, S=S, **cut)
+
+
+def states():
+    """The state before each shard, and after the last: by the token loop over all tokens."""
+    x = tokens()
+    return [
+        recurrence(part(x, 0, end, x.S))[2] if end else x.S
+        for end in (0, *(end for _, end in BORDERS))
+    ]
+
+
+@dataclass(frozen=True)
+class Shard:
+    """`S -> S F + G` and `O = O_0 + O_F S^T`, token by token."""
+
+    F: object
+    G: object
+    O_0: object
+    O_F: object
+
+
+def shard(begin, end, order=1, decay=True, late=0, write=True):
+    """The pair of the tokens from `begin` to `end`, factor by factor (eq-shard-map)."""
+    x = tokens()
+    eye = np.eye(x.K.shape[1], dtype=np.int64)
+    F, G, O_0, O_F = modular.Mod(eye.astype(np.uint64)), x.S * 0, [], []
+    for t in range(begin, end)[::order]:
+        k, v = x.K[t : t + 1], x.V[t : t + 1]
+        factor = eye - k.T @ k * x.beta[t]
+        factor = factor * x.alpha[t] if decay else factor
+        O_F.append((F if late else F @ factor) @ x.Q[t])
+        F, G = F @ factor, G @ factor
+        G = G + v.T @ k * x.beta[t] if write else G
+        O_0.append(G @ x.Q[t])
+    empty = x.V[:0], x.Q[:0]
+    return Shard(F, G, *(join(o) if o else no for o, no in zip((O_0, O_F), empty, strict=True)))
+
+
+def shards(**changes):
+    return [shard(*border, **changes) for border in BORDERS]
+
+
+def outputs():
+    O = recurrence(tokens())[0]
+    return [O[slice(*border)] for border in BORDERS]
+
+
+def residues(pairs):
+    return [(a - b).residues for a, b in pairs]
+
+
+@verifies(
+    "eq-shard-map",
+    method="modular",
+    covers=SIZES,
+    mutants={
+        "the last token on the left": {"pairs": lambda: shards(order=-1)},
+        "no decay": {"pairs": lambda: shards(decay=False)},
+        "the first token left out": {
+            "pairs": lambda: [shard(min(a + 1, b), b) for a, b in BORDERS]
+        },
+        "one token of the next shard": {
+            "pairs": lambda: [shard(a, min(b + 1, 24)) for a, b in BORDERS]
+        },
+        "nothing is written": {"pairs": lambda: shards(write=False)},
+    },
+)
+def pairs_are_what_the_loop_does(pairs=shards):
+    """F is what the loop makes of the identity, with nothing to write; G what it makes of zero."""
+    x, residuals = tokens(), []
+    eye = modular.Mod(np.eye(8, dtype=np.uint64))
+    for border, pair in zip(BORDERS, pairs(), strict=True):
+        if border[0] < border[1]:
+            own = part(x, *border, x.S * 0)
+            loop = replace(own, S=eye, V=own.K * 0)
+            residuals += [(recurrence(loop)[2], pair.F), (recurrence(own)[2], pair.G)]
+    return residues(residuals)
+
+
+@verifies(
+    "eq-shard-state",
+    method="modular",
+    covers=SIZES,
+    mutants={
+        "F on the left": {"state": lambda S, x: S @ x.F.T + x.G},
+        "F before the state's own": {"state": lambda S, x: (S + x.G) @ x.F},
+        "G alone": {"state": lambda S, x: x.G},
+        "outputs from zero": {"output": lambda S, x: x.O_0},
+        "a query reads before its own token": {"made": {"late": 1}},
+        "sign": {"output": lambda S, x: x.O_0 - x.O_F @ S.T},
+    },
+)
+def shards_follow(
+    state=lambda S, x: S @ x.F + x.G, output=lambda S, x: x.O_0 + x.O_F @ S.T, made=None
+):
+    """The state after each shard and the outputs in it, from the state before it."""
+    S, found = states(), shards(**(made or {}))
+    after = zip(S[1:], map(state, S, found), strict=True)
+    within = zip(outputs(), map(output, S, found), strict=True)
+    return residues([*after, *within])
+
+
+def tall(x, values=0, start=1):
+    """A run with d_k more rows: zeros for their values, the identity for their state."""
+    T, d_k, d_v = len(x.alpha), x.K.shape[1], x.V.shape[1]
+    eye = modular.Mod(start * np.eye(d_k, dtype=np.uint64))
+    V = join([x.V, modular.Mod(np.full((T, d_k), values, dtype=np.uint64))], _beside)
+    return recurrence(replace(x, V=V, S=join([x.S * 0 + 0, eye], np.concatenate)))[::2], d_v
+
+
+def _beside(arrays, axis):
+    return np.concatenate(arrays, axis=1)
+
+
+@verifies(
+    "eq-shard-rows",
+    method="modular",
+    covers=SIZES,
+    mutants={
+        "the rows start from zero": {"given": {"start": 0}},
+        "the rows are written": {"given": {"values": 1}},
+        "F above G": {"swap": True},
+    },
+)
+def one_run_finds_all_four(given=None, swap=False):
+    """The ordinary rule over [V 0] from (0; I), for each shard that has tokens."""
+    x, residuals = tokens(), []
+    for border, pair in zip(BORDERS, shards(), strict=True):
+        if border[0] == border[1]:
+            continue
+        (o, S), d_v = tall(part(x, *border, x.S * 0), **(given or {}))
+        above, below = (S[-d_v:], S[:-d_v]) if swap else (S[:d_v], S[d_v:])
+        residuals += [(above, pair.G), (below, pair.F)]
+        residuals += [(o[:, :d_v], pair.O_0), (o[:, d_v:], pair.O_F)]
+    return residues(residuals)
+
+
+def unrolled(S, found, skip=0, travel=True):
+    """`S_0 F_0 ... F_p-1 + sum G_j F_j+1 ... F_p-1`."""
+    total, pending = S, []
+    for x in found:
+        total = total @ x.F
+        pending = [G @ x.F if travel else G for G in pending] + [x.G]
+    for G in pending[skip:]:
+        total = total + G
+    return total
+
+
+@verifies(
+    "eq-shard-unrolled",
+    method="modular",
+    covers=SIZES,
+    mutants={
+        "the first state lost": {"claim": lambda S, x: unrolled(S * 0, x)},
+        "the first write lost": {"claim": lambda S, x: unrolled(S, x, skip=1)},
+        "writes do not travel": {"claim": lambda S, x: unrolled(S, x, travel=False)},
+        "the last shard on the left": {"claim": lambda S, x: unrolled(S, x[::-1])},
+    },
+)
+def any_partition(claim=unrolled):
+    """The state before each shard from the pairs of all shards before it."""
+    S, found = states(), shards()
+    return residues((S[p], claim(S[0], found[:p])) for p in range(len(found) + 1))

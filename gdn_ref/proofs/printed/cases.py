@@ -1,0 +1,132 @@
+r"""The cases that the draws of a world have together, and which of them its data contain.
+
+One draw is as general as it can be: any sizes, keys of any length that are correlated. In the
+others sizes differ, keys have length one or depend on one another, strengths are 0, 1 and 2, a
+query is orthogonal to some keys, and one draw has a single token.
+"""
+
+import numpy as np
+
+from .values import eliminated, inverse, is_exact
+
+GENERIC, UNIT, DEPENDENT, LONG, SINGLE = range(5)
+DRAWN = {  # which of them is a draw, by its arithmetic and its number
+    (False, 0): GENERIC, (False, 1): UNIT, (False, 2): SINGLE,
+    (True, 0): DEPENDENT, (True, 1): LONG, (True, 2): SINGLE,
+}  # fmt: skip
+SIZES = {
+    GENERIC: (6, 4, 3), UNIT: (7, 5, 8), DEPENDENT: (5, 3, 4), LONG: (8, 4, 2), SINGLE: (1, 2, 3),
+}  # fmt: skip
+
+
+def case(draw):
+    """The kind of a draw; more draws than these, asked for their sizes, begin again."""
+    return DRAWN[draw.exact, draw.seed % 1000 % 3]
+
+
+def sizes(draw):
+    """Tokens, d_k and d_v of a draw; no linear relation between them holds in all draws."""
+    (T, d_k, d_v), again = SIZES[case(draw)], draw.seed % 1000 // 3
+    return T, d_k + again, d_v + again % 2
+
+
+def keys(draw, T, d_k):
+    """The keys of a draw."""
+    k = draw.array(T, d_k)
+    if case(draw) == DEPENDENT:
+        return k[:, :2] @ draw.array(2, d_k)  # of rank 2, fewer than tokens and dimensions
+    if case(draw) == LONG:
+        k[2:4] = on_the_sphere(draw.array(2, d_k - 1))
+    if draw.exact:
+        return k
+    k = k + draw.array(1, d_k)
+    return k / np.linalg.norm(k, axis=1, keepdims=True) if case(draw) == UNIT else k
+
+
+def queries(draw, k):
+    """Queries for these keys, as many: but for the general draw the last is orthogonal to the
+    first key and to no other, and where keys are dependent, one before it to all of them."""
+    q = draw.array(*k.shape)
+    if len(k) > 1 and case(draw) != GENERIC:
+        q[-1] = q[-1] - (q[-1] @ k[0]) / (k[0] @ k[0]) * k[0]
+    if case(draw) == DEPENDENT:
+        q[1] = across(draw, k[:2])[:, 0]
+    return q
+
+
+def on_the_sphere(x):
+    """A unit vector for each row of x, from its stereographic picture: exact in any field."""
+    square = (x * x).sum(-1, keepdims=True)
+    return np.concatenate([2 * x, square - 1], -1) / (square + 1)
+
+
+def across(draw, rows):
+    """A vector, as a column, that is orthogonal to these independent rows."""
+    y = draw.array(rows.shape[1], 1)
+    return y - rows.T @ (inverse(rows @ rows.T) @ (rows @ y))
+
+
+def strengths(draw, T):
+    """Write strengths: 0, 1 and 2 are among them where arithmetic is exact, 2 for a unit key.
+
+    Elsewhere a strength of 0, or of 1 for a unit key, leaves rounding errors on both sides.
+    """
+    beta = draw.between(0.1, 1.9, T)
+    chosen = {UNIT: {0: 2}, DEPENDENT: {0: 1, 1: 0, 2: 2}, LONG: {1: 0, 2: 1, 3: 2, 5: 1}}
+    for t, strength in chosen.get(case(draw), {}).items():
+        beta[t : t + 1] = beta[t : t + 1] * 0 + strength
+    return beta
+
+
+def decays(draw, T):
+    """Decays below 1, and in two draws one token that does not decay."""
+    alpha = draw.between(0.5, 0.95, T)
+    if case(draw) in (UNIT, DEPENDENT):
+        alpha[2:3] = alpha[2:3] * 0 + 1
+    return alpha
+
+
+def contained(worlds):
+    """Which of the cases the data of these worlds contain, in words, where they have tokens."""
+    found = [[*_of_keys(world), *_of_strengths(world)] for world in worlds]
+    numbers = sorted({len(K) for world in worlds if (K := _matrix(world, "K")) is not None})
+    words = [f"{', '.join(map(str, numbers))} tokens"] if numbers else []
+    return words + list(dict.fromkeys(case for each in found for case in each))
+
+
+def _matrix(world, letter):
+    found = world.letters.get(rf"\mathbf{{{letter}}}")
+    return found if isinstance(found, np.ndarray) and found.ndim == 2 else None
+
+
+def _of_keys(world):
+    K, Q, V = (_matrix(world, letter) for letter in "KQV")
+    if K is None:
+        return
+    if V is not None and V.shape[1] != K.shape[1]:
+        yield "d_v below d_k" if V.shape[1] < K.shape[1] else "d_v above d_k"
+    rank = eliminated(K)[1] if is_exact(K) else np.linalg.matrix_rank(K)
+    if rank < min(K.shape):
+        yield "keys of a rank below both sizes"
+    elif rank < len(K):
+        yield "dependent keys"
+    overlaps = K @ K.T
+    unit = [i for i in range(len(K)) if _is_zero(overlaps[i, i] - 1)]
+    if len(unit) > 1 and not _is_zero(overlaps[unit[0], unit[1]]):
+        yield "keys of length 1 that are not orthogonal"
+    if Q is not None and Q.shape[1] == K.shape[1]:
+        zero = np.vectorize(_is_zero)(Q @ K.T)
+        if any(row.any() and not row.all() for row in zero):
+            yield "queries orthogonal to some keys"
+
+
+def _is_zero(x):
+    """Whether a number is zero, or as good as zero in float64."""
+    return x == 0 if is_exact(x) else abs(x) < 1e-12
+
+
+def _of_strengths(world):
+    B = world.letters.get(r"\mathbf{B}")
+    if isinstance(B, np.ndarray) and B.ndim == 2:
+        found = [n for n in range(3) if any(_is_zero(b - n) for b in np.diag(B))]
+        yield from (f"a strength of {n}" for n in found)

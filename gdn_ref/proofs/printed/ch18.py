@@ -1,0 +1,141 @@
+r"""Chapter 18: shards of a sequence, the pairs that they send, and what the sending costs.
+
+States, outputs and gradients come from the token loop over all tokens; pairs from the loop over
+the tokens of one shard; messages and runs are played on clocks, bytes are counted.
+"""
+
+from fractions import Fraction
+from functools import cache
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from .. import ch18_exchange as exchange
+from .. import ch18_orders as orders
+from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, case
+from .check import printed
+from .draws import gradient
+from .gradients import loss_of
+from .rule import eye, run, sequence, vars_of
+from .values import columns, entries, listed
+from .world import World
+
+LENGTHS = {  # of the shards: uneven, some empty, also the first and the last
+    GENERIC: (2, 0, 1, 3), UNIT: (4, 3), DEPENDENT: (0, 1, 4, 0), LONG: (1, 2, 0, 4, 1),
+    SINGLE: (0, 1),
+}  # fmt: skip
+
+
+def loop(draw, x, begin, end, S, v):
+    """The token loop over some tokens, from a state, with these values: `(states, outputs)`."""
+    cut = slice(begin, end)
+    if begin == end:
+        return S, v[cut, : len(S)]
+    found = run(draw, x.q[cut], x.k[cut], v[cut], x.alpha[cut], x.beta[cut], S)
+    return found.states[-1], found.outputs.reshape(end - begin, len(S))
+
+
+@cache
+def shards(draw):
+    """A sequence on ranks, each with its shard of the tokens."""
+    x, lengths = sequence(draw), LENGTHS[case(draw)]
+    b, (T, d_k), d_v = [0, *accumulate(lengths)], x.k.shape, x.v.shape[1]
+    one, zero = eye(draw, d_k), 0 * x.S
+    dO, dS_last = draw.array(T, d_v), draw.array(d_v, d_k)
+    own = [vars_of() for _ in lengths]
+    for shard, (begin, end) in zip(own, pairwise(b), strict=True):
+        shard.G, shard.O_0 = loop(draw, x, begin, end, zero, x.v)
+        shard.F, shard.O_F = loop(draw, x, begin, end, one, 0 * x.k)
+        v, S = np.concatenate([x.v, 0 * x.k], axis=1), np.concatenate([zero, one])
+        shard.S, shard.O = loop(draw, x, begin, end, S, v)
+
+    def gradient_at(t):
+        """Of the state after t tokens, by dual numbers through the rest of the loop."""
+        return gradient(
+            lambda S: loss_of(x, dO, dS_last, state=S, start=t), x.states[t], draw.exact
+        )
+
+    letters = {
+        "T": T, "R": len(lengths), "b_": listed(b, 0), "d_k": d_k, "d_v": d_v,
+        r"\boldsymbol{q}_": columns(x.q), r"\boldsymbol{k}_": columns(x.k),
+        r"\boldsymbol{v}_": columns(x.v), r"\alpha_": entries(x.alpha), r"\beta_": entries(x.beta),
+        r"\mathbf{S}_": listed([x.states[t] for t in b], 0),
+        r"\mathbf{O}_": listed([x.outputs[s:t] for s, t in pairwise(b)], 0),
+        r"\mathbf{F}_": listed([shard.F for shard in own], 0),
+        r"\mathbf{G}_": listed([shard.G for shard in own], 0),
+        r"\bar{\mathbf{O}}_": listed([shard.O_0 for shard in own], 0),
+        r"\hat{\mathbf{Q}}_": listed([shard.O_F for shard in own], 0),
+        r"\tilde{\mathbf{S}}_": listed([shard.S for shard in own], 0),
+        r"\tilde{\mathbf{O}}_": listed([shard.O for shard in own], 0),
+        r"\mathrm{d}\mathbf{O}_": listed([dO[s:t] for s, t in pairwise(b)], 0),
+        r"\mathrm{d}\mathbf{S}_": listed(list(map(gradient_at, b)), 0),
+    }  # fmt: skip
+    return World(letters, {"p": range(len(lengths)), "j": range(len(lengths))})
+
+
+def partition(draw):
+    """The same, also for what the last rank hands on."""
+    world = shards(draw)
+    return World(world.letters, world.ranges | {"p": range(world.letters["R"] + 1)})
+
+
+@cache
+def messages(draw):
+    """Clocks of the last rank, by three exchanges."""
+    R = 2 + draw.seed % 16
+    ell, w, state, F = (Fraction(n) for n in draw.sizes(4, 1, 60))
+    times = {
+        rf"t_\text{{{how}}}": exchange.exchange_time(how, R, ell, w, state, F)
+        for how in exchange.EXCHANGES
+    }
+    return World(times | {"R": R, r"\ell": ell, "w": w, "B_S": state, "B_F": F})
+
+
+@cache
+def sent(draw):
+    """Bytes that the busiest rank sends in a forward pass."""
+    R, group, d_k, d_v, H_c, d_a, more = draw.numbers(7, 1, 4)
+    R, b = R + 1, draw.one_of(*exchange.DTYPES)
+    H_k, T = R * draw.one_of(1, 2, 3), R * (1 + draw.one_of(2, 5, 8) * more)
+    H_v = H_k * group
+    found = {
+        "ring": exchange.most_bytes("ring", R, H_v, d_k, d_v),
+        "gathered pairs": exchange.most_bytes("all_gather", R, H_v, d_k, d_v),
+        "heads": exchange.heads_bytes(R, T, H_k, H_v, d_k, d_v, b),
+        "ring attention": exchange.ring_attention_bytes(R, T, H_c, d_a, b),
+    }
+    letters = {
+        "R": R, "T": T, "b": b, "H_k": H_k, "H_v": H_v, "d_k": d_k, "d_v": d_v, "H_c": H_c,
+        "d_a": d_a,
+    }  # fmt: skip
+    return World(found | letters)
+
+
+def rows(draw):
+    """FLOPs a token and value head of d_k rows more, counted."""
+    C, d_k, d_v = draw.numbers(3, 1, 5)
+    return World({"C": C, "d_k": d_k, "d_v": d_v, "value": orders.row_flops(C, d_k, d_v)})
+
+
+def relay(draw):
+    """One card's time over that of the last rank."""
+    R, n = draw.numbers(2, 1, 7)
+    return World({"R": R, "n": n, r"\text{speed-up}": 1 / orders.relay_time(R, n)})
+
+
+def unequal(draw):
+    """The same for equal shards, and for the best ones among all."""
+    R, top, bottom = draw.numbers(3, 1, 4)
+    R, x = R + 1, Fraction(top, bottom)
+    equal, best = orders.shard_times(R, x, (R * bottom + top) * R)
+    return World({"R": R, "x": x, "equal shards": 1 / equal, "best shards": 1 / best})
+
+
+LOOP, CLOCKS = "the token loop over all tokens", {"arithmetic": "counted"}
+printed("eq-shard-map eq-shard-state eq-shard-rows eq-shard-backward", shards, against=LOOP)
+printed("eq-shard-unrolled eq-shard-backward-unrolled", partition, against=LOOP)
+printed("eq-exchange-times", messages, against="messages on clocks", **CLOCKS)
+printed("eq-exchange-bytes", sent, against="bytes, counted", **CLOCKS)
+printed("eq-shard-flops", rows, against="products, counted", **CLOCKS)
+printed("eq-relay-speedup", relay, against="runs on clocks", **CLOCKS)
+printed("eq-shard-speedup", unequal, against="runs on clocks", **CLOCKS)

@@ -1,0 +1,256 @@
+r"""Whether the sizes of a formula are in general position: no other formula of its kind agrees.
+
+Each side of a relation is asked twice, by a matrix with a row for each case of the draws:
+
+    as a whole   columns: the products of its letters that are of no higher degree than it is, in
+                 each letter and in all. No other coefficients would do.
+    in a place   columns: the products of at most two letters, those besides it that its world
+                 knows included. No factor of a term, such as `H_v C`, is another one's value.
+
+The columns must be independent modulo 2^61 - 1, and the cases more than the columns. Numerator
+and denominator count alike. A root, a floor, a maximum is a letter of its own; the letters inside
+are among those of a place. A bound speaks by the cases in which its sides are equal.
+"""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import sympy as sp
+
+from ..modular import Mod, P, join
+from . import values as v
+from .functions import ordered
+from .gaps import TIGHT
+from .symbolic import expression
+from .values import Refused
+from .world import canonical
+
+SPARE = 3  # how many draws a column are seen before the sizes are called special
+
+
+class Independent:
+    """Monomials as columns, and a row for each case that was seen."""
+
+    def __init__(self, columns):
+        self.columns, self.points, self.known = columns, set(), (0, 0)
+        self.cases = 0
+
+    def add(self, point):
+        self.points.add(point)
+        self.cases += 1
+
+    @property
+    def rank(self):
+        """Of the matrix, modulo p; with fewer cases than columns there is no need to ask."""
+        if len(self.points) < len(self.columns):
+            return 0
+        if self.known[0] != len(self.points):
+            self.known = len(self.points), rank(self.rows())
+        return self.known[1]
+
+    @property
+    def full(self):
+        return self.rank == len(self.columns) < self.cases
+
+    @property
+    def missing(self):
+        """How many more cases to ask for."""
+        if self.full:
+            return 0
+        return max(len(self.columns) + 1 - self.cases, len(self.columns) // 4 + 1)
+
+    def rows(self):
+        """The value of each monomial at each point."""
+        points = np.array(list(self.points), dtype=np.uint64)
+        found = Mod(np.ones((len(points), len(self.columns)), dtype=np.uint64))
+        for x, exponents in zip(points.T, np.array(self.columns).T, strict=True):
+            powers = [Mod(np.ones_like(x))]
+            for _ in range(exponents.max()):
+                powers.append(powers[-1] * Mod(x))
+            found = found * join(powers, axis=1)[:, exponents]
+        return found.residues
+
+
+def rank(rows):
+    """The rank of a matrix of residues, by elimination."""
+    left, found = np.asarray(rows, dtype=np.uint64), 0
+    while left.size:
+        below = np.flatnonzero(left[:, 0])
+        if len(below):
+            found += 1
+            pivot = (Mod(left[below[0]]) * pow(int(left[below[0], 0]), -1, P)).residues
+            left = np.delete(left, below[0], axis=0)
+            left = (Mod(left) - Mod(left[:, :1]) * Mod(pivot[None])).residues
+        left = left[:, 1:]
+    return found
+
+
+class Relation:
+    """One relation of a display: its two sides, the matrices asked of it, and their letters."""
+
+    def __init__(self, number, sign, sides, asked, ev, counted, tied, besides):
+        self.number, self.sign, self.sides, self.nodes = number, sign, sides, {}
+        self.asked = []
+        for whole in self._formulas(asked, ev):
+            letters = sorted(whole.free_symbols, key=str)
+            own = [x for x in letters if _sized(ev.last.get(id(self.nodes[x])), counted)]
+            if own:
+                self.asked.append((own, Independent(box(whole, own))))
+            placed = {x for x in own if id(self.nodes[x]) in ev.names} - tied
+            if placed and counted:
+                placed = sorted(placed | besides, key=str)
+                self.asked.append((placed, Independent(exponents([2] * len(placed), 2))))
+
+    def _formulas(self, sides, ev):
+        """The sides, but for what stands alone, which is found; then those inside of others."""
+        left = list(sides)
+        while left:
+            node = left.pop(0)
+            found = expression(node, atoms := {}, lambda node: callable(ev.last.get(id(node))))
+            self.nodes |= atoms
+            left += [part for x in atoms for part in _opened(atoms[x])]
+            if not found.is_Symbol:
+                yield found
+
+    def see(self, stated, ev):
+        """Take the cases of one draw."""
+        left = [(letters, matrix) for letters, matrix in self.asked if not matrix.full]
+        for scope in cases(stated[self.number], ev) if left else ():
+            if self.sign != "=" and not self.near(scope, ev):
+                continue
+            for letters, matrix in left:
+                point = tuple(self.residue(x, scope, ev) for x in letters)
+                if None not in point:
+                    matrix.add(point)
+
+    def residue(self, x, scope, ev):
+        if x not in self.nodes:
+            return residue(ev.world.letters.get(str(x)))
+        try:
+            return residue(ev.value(self.nodes[x], scope))
+        except Refused:
+            return None
+
+    def near(self, scope, ev):
+        a, b = (float(ordered(ev.value(side, scope))) for side in self.sides)
+        near = TIGHT if self.sign in (r"\le", r"\ge") else ev.world.near
+        return abs(a - b) <= near * max(abs(a), abs(b))
+
+
+def relations(entry, stated, ev, counted_letters):
+    """The relations of a display whose sizes can be asked for their position."""
+    counted = entry.arithmetic == "counted"
+    tied = {sp.Symbol(canonical(name), positive=True) for name in entry.tied}
+    besides = {
+        sp.Symbol(name, positive=True)
+        for name, value in ev.world.letters.items()
+        if isinstance(value, int) and name not in counted_letters
+    } - tied  # fmt: skip
+    found = []
+    for number, statement in enumerate(stated):
+        claim = statement.claim
+        chain = claim.kind == "chain" and len(claim.parts) > 1
+        pairs, asked = [("=", claim)], []
+        if chain:
+            pairs = zip(claim.info, claim.parts, claim.parts[1:], strict=False)
+        for sign, *sides in sorted(pairs, key=lambda pair: pair[0] != "="):
+            new = [side for side in sides if side not in asked]
+            asked += new
+            relation = Relation(number, sign, sides, new, ev, counted, tied, besides)
+            if relation.asked:
+                found.append(relation)
+    return found
+
+
+def alone(stated):
+    """What stands alone on a side: it is counted, not drawn."""
+    found = set()
+    for statement in stated:
+        if statement.claim.kind == "chain":
+            sides = (expression(side, {}) for side in statement.claim.parts)
+            found |= {str(x) for x in sides if x.is_Symbol}
+        else:
+            found.add(statement.words or "value")
+    return found
+
+
+def settle(entry, stated, evaluators, draw_more, counted):
+    """Draw until the sizes of an equation are in general position: `(record, problems)`.
+
+    `draw_more()` evaluates the equation in one more world and adds its evaluator to the list.
+    """
+    asked = relations(entry, stated, evaluators[0], counted)
+    matrices = [matrix for relation in asked for _, matrix in relation.asked]
+    known = 0
+    while True:
+        for ev in evaluators[known:]:
+            for relation in asked:
+                relation.see(stated, ev)
+        known = len(evaluators)
+        missing = max((matrix.missing for matrix in matrices), default=0)
+        if not missing or known > SPARE * max(len(m.columns) for m in matrices) + 20:
+            break
+        for _ in range(missing):
+            draw_more()
+    record = [{"monomials": len(m.columns), "cases": m.cases, "rank": m.rank} for m in matrices]
+    problems = [
+        f"its sizes are special: {x['rank']} of {x['monomials']} monomials are independent in "
+        f"{x['cases']} cases"
+        for x in record
+        if not x["rank"] == x["monomials"] < x["cases"]
+    ]
+    return record, problems
+
+
+def cases(statement, ev):
+    """The values of the running letters, case by case, in which something is claimed."""
+    runs = sorted(ev.free(*statement.nodes))
+    for values in itertools.product(*(ev.world.ranges[letter] for letter in runs)):
+        scope = dict(zip(runs, values, strict=True))
+        if all(ev.holds(c, scope) for c in (*statement.premises, *statement.conditions)):
+            yield scope
+
+
+def box(formula, letters):
+    """The exponents of all monomials of no higher degree than the formula, in each and in all."""
+    each, total = [0] * len(letters), 0
+    for part in sp.fraction(sp.together(formula)):
+        poly = sp.Poly(part, *letters)
+        each = [max(a, b) for a, b in zip(each, poly.degree_list(), strict=True)]
+        total = max(total, poly.total_degree())
+    return exponents(each, total)
+
+
+def exponents(each, total):
+    if not each:
+        return [()]
+    return [
+        (e, *rest)
+        for e in range(min(each[0], total) + 1)
+        for rest in exponents(each[1:], total - e)
+    ]
+
+
+def residue(x):
+    """A rational number modulo p; None for any other."""
+    if isinstance(x, float | np.floating) and x == int(x):
+        x = int(x)
+    if isinstance(x, int | np.integer):
+        return int(x) % P
+    return x.numerator * pow(x.denominator, -1, P) % P if isinstance(x, Fraction) else None
+
+
+def _sized(x, counted):
+    """Whether a value is one that the draws set: a whole number, or where all is counted any."""
+    number = v.is_number(x) and x is not None
+    return number and (counted or isinstance(x, int | np.integer))
+
+
+def _opened(node):
+    """What stands inside of a node that is a letter of its own, but for indices."""
+    if node.kind in ("letter", "big", "product", "sum", "table", "number"):
+        return []
+    if node.kind == "scripted" and node.parts[0].kind == "letter":
+        return []
+    return [p.parts[0] if p.kind == "up" else p for p in node.parts if p.kind != "down"]

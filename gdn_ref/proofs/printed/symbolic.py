@@ -1,0 +1,63 @@
+r"""A printed side as an expression of computer algebra.
+
+    expression(node, opaque)    numbers, letters, sums, products, quotients and whole powers; what
+                                else stands there, a root or a floor, is a letter of its own
+
+Each letter is called what `render` writes.
+"""
+
+import sympy as sp
+
+from .tree import Node, render
+
+
+def expression(node, atoms, function=lambda node: False):
+    """The expression of a node; `atoms` gets, by symbol, the node whose value it stands for."""
+
+    def of(node):
+        return expression(node, atoms, function)
+
+    if node.kind == "number":
+        return sp.Integer(node.info)
+    if node.kind == "group":
+        return of(node.parts[0])
+    if node.kind == "chain" and len(node.parts) == 1:
+        return of(node.parts[0])
+    if node.kind == "sum" and not _dotted(node):
+        signed = zip(node.info, node.parts, strict=True)
+        return sp.Add(*(of(p) if sign == "+" else -of(p) for sign, p in signed))
+    if node.kind == "product" and not _dotted(node):
+        factors = _applied(node.parts, function)
+        if len(factors) > 1:
+            return sp.Mul(*map(of, factors))
+    if node.kind in ("fraction", "quotient"):
+        first, *others = map(of, node.parts)
+        return first / sp.Mul(*others)
+    if node.kind == "scripted" and (power := _whole_power(node)):
+        rest = node.parts[:-1]
+        return of(rest[0] if len(rest) == 1 else Node("scripted", rest)) ** power
+    symbol = sp.Symbol(render(node), positive=True)
+    atoms[symbol] = node
+    return symbol
+
+
+def _dotted(node):
+    return any(part.kind == "dots" for part in node.parts)
+
+
+def _applied(parts, function):
+    """The factors; a function and what it is applied to are one."""
+    found = []
+    for part in parts:
+        if found and function(found[-1]):
+            found[-1] = Node("product", (found[-1], part))
+        else:
+            found.append(part)
+    return found
+
+
+def _whole_power(node):
+    """The power that is the last script, if it is a whole number."""
+    last = node.parts[-1]
+    inside = last.parts[0] if last.kind == "up" else None
+    return int(inside.info) if inside is not None and inside.kind == "number" else 0

@@ -1,0 +1,98 @@
+"""Sizes in general position, and checks that count with what the page prints."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from gdn_ref.proofs import (
+    ch07_cost,
+    ch09_cost,
+    ch12_cost,
+    ch14_designs,
+    ch14_segments,
+    ch17_decode,
+    ch19_sizes,
+    ch20_cost,
+    page,
+    registry,
+)
+from gdn_ref.proofs.printed import World, check, displays, formula
+from gdn_ref.proofs.printed.position import exponents, rank
+
+
+def test_rank():
+    assert rank([[1, 2, 3], [2, 4, 6], [0, 1, 1], [1, 3, 4]]) == 2
+    assert rank([[0, 1], [1, 0], [1, 1]]) == 2
+
+
+def test_exponents():
+    assert sorted(exponents([1, 2], 2)) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
+
+
+def evaluated(monkeypatch, tex, world):
+    """What a label of this TeX gives in a world of counts."""
+    shown = SimpleNamespace(tex=tex, fingerprint="", place="here")
+    monkeypatch.setattr(check, "displays", lambda: {"eq-test": shown})
+    entry = check.Printed("eq-test", world, "counted", "counts")
+    monkeypatch.setitem(check.PRINTED, "eq-test", entry)
+    return check.run("eq-test")
+
+
+def test_a_relation_between_sizes_is_a_problem(monkeypatch):
+    def free(draw):
+        C, d = draw.anew().numbers(2, 2, 9)
+        return World({"C": C, "d": d, "F": 3 * C * d})
+
+    def bound(draw):
+        C, _ = draw.anew().numbers(2, 2, 9)
+        return World({"C": C, "d": 2 * C, "F": 6 * C * C})
+
+    found = evaluated(monkeypatch, "F = 3 C d", free)
+    assert not found["problems"] and found["position"][0] == {
+        "monomials": 4, "cases": found["position"][0]["cases"], "rank": 4
+    }  # fmt: skip
+    found = evaluated(monkeypatch, "F = 3 C d", bound)
+    assert any(p.startswith("its sizes are special") for p in found["problems"])
+
+
+@pytest.mark.parametrize(
+    "label, of, old, new, claim",
+    [
+        ("eq-grad-flops", r"\mathrm{FLOPs}_{\text{back}}", "16", "8",
+         lambda x: ch12_cost.products_of_a_chunk(back=x)),
+        ("eq-grad-memory", "", "-1", "-2", lambda x: ch12_cost.states_at_a_time(claim=x)),
+        ("eq-floor-bytes", "", "8\\,T", "4\\,T",
+         lambda x: ch14_designs.counted(ch14_designs.DESIGNS["floor"], x)),
+        ("eq-segment-bytes", "", "8H_v", "4H_v", lambda x: ch14_segments.segment_bytes(more=x)),
+        ("eq-delta-depth", "solved late", "T+2", "C+2", lambda x: ch09_cost.waits(solve=x)),
+        ("eq-grouped-bytes", "", "-H_k", "", lambda x: ch17_decode.sharing_is_counted(claim=x)),
+    ],
+)  # fmt: skip
+def test_a_false_page_turns_the_counting_check_red(monkeypatch, label, of, old, new, claim):
+    shown = displays()[label]
+    for tex, holds in ((shown.tex, True), (shown.tex.replace(old, new, 1), False)):
+        monkeypatch.setattr(formula, "displays", lambda tex=tex: {label: replace(shown, tex=tex)})
+        letters = {"sigma": ch14_segments.s} if "segment" in label else {}
+        size = registry.magnitude(claim(formula.side(label, of, **letters)), "enumeration")
+        assert (size == 0) is holds
+
+
+@pytest.mark.parametrize(
+    "label, old, new, check",
+    [
+        ("eq-wy-cost", "C(C-1)", "C(C+1)", ch07_cost.vectors_are_counted),
+        ("eq-decode-bytes", "+N\\,n", "+n", ch17_decode.a_call_is_counted),
+        ("eq-block-parameters", "W\\chi", "\\chi", ch19_sizes.parameters_are_counted),
+        ("eq-hybrid-cache-bytes", "H_c", "H_q", ch20_cost.caches_are_counted),
+        ("eq-hybrid-flops", "4\\,d_k+1", "4\\,d_k", ch20_cost.flops_are_counted),
+    ],
+)
+def test_a_false_page_turns_the_check_of_a_function_red(monkeypatch, label, old, new, check):
+    shown = displays()[label]
+    assert old in shown.tex
+    for tex, holds in ((shown.tex, True), (shown.tex.replace(old, new, 1), False)):
+        monkeypatch.setattr(formula, "displays", lambda tex=tex: {label: replace(shown, tex=tex)})
+        page.side.cache_clear()
+        assert (registry.magnitude(check(), "enumeration") == 0) is holds
+    page.side.cache_clear()

@@ -1,0 +1,159 @@
+"""The figures of chapter 18: drawn, right, and the page's scripts are the notebook's."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from gdn_ref.distributed import exchange
+from gdn_ref.figures import ch18, ch18_model, ch18_processes
+from gdn_ref.figures.ch17_serve import requests
+from gdn_ref.proofs import ch18_exchange, ch18_orders
+
+ROOT = Path(__file__).parents[1]
+CHAPTER = ROOT / "chapters/18_across_gpus.ipynb"
+SCRIPTS = ROOT / "book/_static/figures"
+STATIC = {
+    "exchange": 1, "sent": 1, "orders": 3, "speedups": 1, "from_zero": 1, "low_precision": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_each_figure_is_drawn_on_nothing(name):
+    fig = getattr(ch18, name)()
+    assert isinstance(fig, Figure)
+    fig.canvas.draw()
+    assert len(fig.axes) == STATIC[name]
+    assert fig.get_facecolor()[3] == 0
+
+
+@pytest.mark.parametrize("how", ch18.HOW)
+@pytest.mark.parametrize("R", [2, 3, 5, 8])
+def test_after_all_rounds_every_rank_is_informed(how, R):
+    made = ch18.rounds(how, R)
+    assert ch18.informed(how, R, len(made)) == list(range(R))
+    assert ch18.informed(how, R, len(made) - 1) != list(range(R))
+    for step in range(len(made) + 2):
+        ch18.exchange(R, step, how).canvas.draw()
+
+
+@pytest.mark.parametrize("widget", [ch18.exchange_widget, ch18.sent_widget])
+def test_every_control_of_a_widget_changes_its_picture(widget):
+    picture, *controls = widget().children
+    assert picture.value.startswith("<svg")
+    for control in controls:
+        before = picture.value
+        control.value = control.options[-1] if hasattr(control, "options") else control.value + 1
+        assert picture.value != before, control.description
+
+
+def test_the_model_is_what_was_counted():
+    for R in (2, 3, 8, 9):
+        found = ch18_model.exchange_times(R, 50, 11, 7, 3)
+        for how, t in found.items():
+            counted = ch18_exchange.exchange_time(how, R, 7, 3, 50, 11)
+            assert t == pytest.approx(float(counted)), (how, R)
+        assert ch18_model.relay_speedup(R, 5) == pytest.approx(1 / ch18_orders.relay_time(R, 5))
+    small = ch18_model.Layer(H_k=2, H_v=4, d_k=3, d_v=5, H_c=3, d_a=4)
+    assert small.sent(2, 12) == {
+        "ring": ch18_exchange.most_bytes("ring", 2, 4, 3, 5),
+        "all-gather": ch18_exchange.most_bytes("all_gather", 2, 4, 3, 5),
+        "heads": ch18_exchange.heads_bytes(2, 12, 2, 4, 3, 5, 2),
+        "ring attention": ch18_exchange.ring_attention_bytes(2, 12, 3, 4, 2),
+    }
+    assert small.again(2) == ch18_orders.row_flops(2, 3, 5)
+
+
+def test_the_assumed_link_is_that_of_the_package():
+    product = ch18_model.LATENCY * ch18_model.BANDWIDTH
+    assert exchange.LATENCY_BYTES == pytest.approx(product, rel=0.05)
+
+
+def test_what_the_text_says_of_the_model():
+    cells = json.loads(CHAPTER.read_text())["cells"]
+    text = "\n".join("".join(x["source"]) for x in cells if x["cell_type"] == "markdown")
+    layer = ch18_model.Layer()
+    assert layer.state == layer.F == 2**21 and "2.1 MB a border" in text
+    sent = layer.sent(2, 262144)["ring attention"]
+    assert f"sends {sent / 1e6:.0f} MB for 262,144 tokens on two ranks" in text
+    assert ch18_model.beyond_flops() == 1 and "**A hundred per cent**" in text
+    both = ch18_model.beyond_flops(backward=True)
+    assert f"Over both passes it is {both:.0%}".replace("%", " %") in text
+    R = 17
+    assert ch18_model.relay_speedup(R) == ch18_model.shard_speedups(R, 1)[0] == R / 2
+    assert "they meet at 17 ranks" in text
+    T, token = 2**24, 2 * 2 * (16 + 32) * 128 + 8 * 32
+    assert f"outputs are {T * token / 1e9:.0f} GB" in text
+    assert f"would be {T * ch18_model.token_seconds():.1f} s" in text
+
+
+def test_what_the_alt_texts_say():
+    heights = {(order, how): ch18.speedup(order, how) for order, how, *_ in ch18.CURVES}
+    tree, ring = heights["sequence", "tree"], heights["sequence", "ring"]
+    assert round(tree[-1]) == 342
+    np.testing.assert_allclose(tree[1:7], ch18.RANKS[1:7] / 2, rtol=0.02)
+    assert 40 < np.max(ring) < 43 and round(ring[-1]) == 14
+    assert np.nanmax(heights["relay", "ring"]) < 14
+    assert (heights["relay", "ring"][:5] >= tree[:5]).all()
+    heads = heights["heads", ""]
+    assert round(heads[4], 1) == 2.2 and np.isnan(heads[5:]).all()
+    speeds = [1 / max(end for *_, end, _ in ch18.order_times(4, order, 8))
+              for order in ("wait", "relay", "sequence")]  # fmt: skip
+    assert [round(s, 2) for s in speeds] == [1.0, 2.91, 2.0]
+    late = {alpha: ch18.lost(alpha)[-16:].mean() for alpha in (0.9, 0.99, 0.999)}
+    assert late[0.9] < 1e-6 and 0.003 < late[0.99] < 0.01 and 0.04 < late[0.999] < 0.07
+    assert (ch18.lost(0.9)[70:] < 2e-3).all()
+    half, tf32, full = (ch18.map_errors(bits) for bits in ch18.FORMATS.values())
+    assert 2.5e-3 < min(half) and max(half) < 6e-3
+    assert 3e-4 < min(tf32) and max(tf32) < 7.5e-4 and max(full) < 1e-7
+
+
+def test_two_processes_hand_back_what_the_chapter_prints():
+    tokens = requests((12,), (1,))[0].tokens
+    found = ch18_processes.on_ranks(
+        2, tokens, torch.ones_like(tokens["v"]), torch.tensor([0, 12]), layout={"lengths": [7, 5]}
+    )
+    assert [rank["tokens"] for rank in found] == [7, 5]
+    assert {f"d{name}" for name in tokens} < set(found[0])
+
+
+def run(script, until, questions):
+    """What the figure's script computes, by node."""
+    body = (SCRIPTS / script).read_text().split("(host) => {", 1)[1].split(until)[0]
+    program = f"{body}; console.log(JSON.stringify([{', '.join(questions)}]));"
+    ran = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True)
+    return json.loads(ran.stdout)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_the_scripts_compute_what_the_notebook_does():
+    cases = [(how, R) for how in ch18.HOW for R in (2, 3, 5, 8)]
+    asked = [f'rounds("{how}", {R})' for how, R in cases]
+    found = run("rank-exchange.js", "const drawing", [*asked, "times(2)", "times(7)"])
+    for (how, R), rounds in zip(cases, found, strict=False):
+        expected = [sorted(messages) for messages in ch18.rounds(how, R)]
+        assert [sorted(map(tuple, messages)) for messages in rounds] == expected
+    layer = ch18_model.Layer()
+    for R, times in zip((2, 7), found[-2:], strict=True):
+        expected = ch18_model.exchange_times(R, layer.state, layer.F)
+        assert times == pytest.approx(expected)
+    sent = run("exchange-bytes.js", "const drawing", ["sent(2, 1024)", "sent(64, 16777216)"])
+    for (R, T), bytes_ in zip(((2, 1024), (64, 2**24)), sent, strict=True):
+        assert bytes_ == pytest.approx(layer.sent(R, T))
+
+
+def test_the_scripts_start_where_the_widgets_do():
+    for script, widget, names in (
+        ("rank-exchange.js", ch18.exchange_widget, ("R", "step", "how")),
+        ("exchange-bytes.js", ch18.sent_widget, ("tokens", "ranks")),
+    ):
+        start = re.search(r"const state = (\{.*\});", (SCRIPTS / script).read_text())[1]
+        start = json.loads(re.sub(r"(\w+):", r'"\1":', start))
+        _, *controls = widget().children
+        assert start == {name: c.value for name, c in zip(names, controls, strict=True)}
