@@ -14,7 +14,7 @@ from tolerances import relative_error
 
 import gdn_ref
 from gdn_ref import distributed
-from gdn_ref.distributed import exchange, rule
+from gdn_ref.distributed import exchange, response, rule
 
 F64 = {"dtype": torch.float64}
 T = 28
@@ -65,6 +65,8 @@ def rule_case(rank, R, seed, parallel):
     if raw:
         options |= {"use_gate_in_kernel": True, "use_beta_sigmoid_in_kernel": True}
         options |= {"allow_neg_eigval": True, "scale": 0.7}
+    elif seed == 2:  # states are forgotten within a few tokens
+        g, response.BLOCK = -20 * g, 4
     else:
         g = -0.2 * g
 
