@@ -7,7 +7,6 @@ from the case's seed.
 import os
 import random
 import time
-from types import SimpleNamespace
 from unittest.mock import patch
 
 import torch
@@ -16,7 +15,7 @@ from tolerances import relative_error
 
 import gdn_ref
 from gdn_ref import distributed
-from gdn_ref.distributed import cost, exchange, rule, tree
+from gdn_ref.distributed import cost, rule
 
 F64 = {"dtype": torch.float64}
 T = 28
@@ -213,40 +212,30 @@ def half_case(rank, R):
     return compared | {"bytes": abs(cp.bytes_sent - cost.bytes_of_pass(cp, 2, 8, 8, 4))}
 
 
-def messages_case(rank, R, how, layout, T):
+def messages_case(rank, R, how, layout, *offsets):
     """Messages of each pass, step by step: `(source, target, bytes)` of those side by side.
 
     Each is given back with the bytes that the context has counted, for float32.
     """
     parallel = how if how in ("heads", "relay") else "sequence"
     cp = distributed.build_cp_context(
-        torch.tensor([0, T]), layout=layout, exchange="ring" if parallel == how else how,
+        torch.tensor(offsets), layout=layout, exchange="ring" if parallel == how else how,
         timeout_s=40,
     )  # fmt: skip
     steps, sent = [], []
 
-    def noted(function, *messages):
-        """Write down messages, `(tensor, peer, whether it goes out)`, then send them."""
+    def noted(ops):
+        """Write down messages, then send them."""
         steps.append([
-            (rank, peer, x.nbytes) if out else (peer, rank, x.nbytes) for x, peer, out in messages
+            (rank, op.group_peer, op.tensor.nbytes) if op.op is dist.isend
+            else (op.group_peer, rank, op.tensor.nbytes) for op in ops
         ])  # fmt: skip
-        return function()
+        return batch(ops)
 
-    one_by_one = SimpleNamespace(
-        isend=lambda x, group, group_dst: noted(
-            lambda: dist.isend(x, group=group, group_dst=group_dst), (x, group_dst, True)),
-        recv=lambda x, group, group_src: noted(
-            lambda: dist.recv(x, group=group, group_src=group_src), (x, group_src, False)),
-        all_gather=dist.all_gather,
-    )  # fmt: skip
-    side_by_side = SimpleNamespace(
-        P2POp=dist.P2POp, isend=dist.isend, irecv=dist.irecv,
-        batch_isend_irecv=lambda ops: noted(lambda: dist.batch_isend_irecv(ops), *(
-            (op.tensor, op.group_peer, op.op is dist.isend) for op in ops)),
-    )  # fmt: skip
-    with patch.object(exchange, "dist", one_by_one), patch.object(tree, "dist", side_by_side):
+    batch = dist.batch_isend_irecv
+    with patch.object(dist, "batch_isend_irecv", noted):
         torch.manual_seed(0)
-        H, HV, K, V = R, 2 * R, 3, 5
+        T, H, HV, K, V = offsets[-1], R, 2 * R, 3, 5
         q, k = torch.randn(2, 1, T, H, K)
         v, g, beta = torch.randn(1, T, HV, V), -torch.rand(1, T, HV), torch.rand(1, T, HV)
         leaves = [cp.shard(x).requires_grad_() for x in (q, k, v, g, beta)]

@@ -3,12 +3,14 @@
 import multiprocessing
 import queue
 import time
+from unittest.mock import Mock, patch
 
 import pytest
 import ranks
+import torch
 from tolerances import FORMS, KERNEL_BFLOAT16, KERNEL_FLOAT32
 
-from gdn_ref.distributed import context
+from gdn_ref.distributed import CPContext, context, messages
 
 SECONDS = 100  # for the processes of one test
 PRELOADED = ["ranks", "gdn_ref.distributed", "transformers.models.qwen3_next.modeling_qwen3_next"]
@@ -129,6 +131,32 @@ def test_states_go_round_in_four_bytes_for_two_byte_inputs(tmp_path):
         assert result.pop("bytes") == 0
         assert result.get("S", 0) < 1e-6, result
         assert result["o"] < KERNEL_BFLOAT16, result
+
+
+@pytest.mark.parametrize("backend", ["one work a message", "one work for all"])
+def test_what_arrives_is_waited_for(backend):
+    """Gloo has a work for each message, NCCL one for all: either way, what arrives is there."""
+    cp = CPContext.alone(torch.tensor([0, 8]), 0, 2)
+    works = [Mock(), Mock()] if backend == "one work a message" else [Mock()]
+    fake = {"P2POp": Mock(), "batch_isend_irecv": Mock(return_value=works)}
+    x = torch.zeros(3)
+    with patch.multiple(messages.dist, **fake):
+        late = messages.side_by_side(cp, [(x, 1)], [(x.clone(), 1)])
+    assert cp.bytes_sent == x.nbytes
+    assert len(fake["batch_isend_irecv"].call_args.args[0]) == 2, "one batch"
+    works[-1].wait.assert_called_once()
+    assert late == works[:-1] and not any(work.wait.called for work in late)
+
+
+def test_all_ranks_meet_once_before_a_first_message():
+    cp = CPContext.alone(torch.tensor([0, 8]), 0, 2)
+    with patch.object(messages.dist, "all_reduce") as met:
+        messages.meet(cp, torch.device("cpu"))
+        assert not met.called, "alone"
+        cp.group = "two ranks"
+        messages.meet(cp, torch.device("cpu"))
+        messages.meet(cp, torch.device("cpu"))
+    met.assert_called_once()
 
 
 @pytest.mark.parametrize(

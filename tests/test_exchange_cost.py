@@ -51,7 +51,7 @@ def test_eight_processes_send_what_the_model_says_and_when(tmp_path):
     """Bytes to the byte, of every rank and both passes; times on clocks."""
     R, T = 8, 64
     layer = ch18_model.Layer(H_k=R, H_v=2 * R, d_k=3, d_v=5, b=4)
-    jobs = {how: ("messages_case", how, "contiguous", T) for how in (*EXCHANGES, "heads")}
+    jobs = {how: ("messages_case", how, "contiguous", 0, T) for how in (*EXCHANGES, "heads")}
     found = on_ranks(R, list(jobs.values()), tmp_path)
     model, times = layer.sent(R, T), ch18_model.exchange_times(R, layer.state, layer.F, **LINK)
     last = [layer.state // R] * (R - 1) + [0]  # of the last state, which the last rank returns
@@ -76,7 +76,7 @@ def test_zigzag_on_eight_processes(tmp_path):
     """Two pieces a rank: the bytes that the package foretells, and its bound of the tree's time."""
     R, T = 8, 64
     layer = ch18_model.Layer(H_k=R, H_v=2 * R, d_k=3, d_v=5, b=4)
-    jobs = {how: ("messages_case", how, "zigzag", T) for how in EXCHANGES}
+    jobs = {how: ("messages_case", how, "zigzag", 0, T) for how in EXCHANGES}
     found = on_ranks(R, list(jobs.values()), tmp_path)
     a = int(LINK["latency"] * LINK["bandwidth"])
     bounds = cost.costs(context(R, layout="zigzag"), layer.state, layer.F, latency=a)
@@ -93,6 +93,20 @@ def test_zigzag_on_eight_processes(tmp_path):
                 continue
             time = last_clock(steps, **LINK) * LINK["bandwidth"]
             assert time == bounds[how] if how == "ring" else 0.5 * bounds[how] < time <= bounds[how]
+
+
+@pytest.mark.parametrize("how", ["ring", "tree", "relay"])
+def test_no_rank_waits_for_itself(how, tmp_path):
+    """Ranks 0 and 1 send to each other: also where a message ends only when it is received, each
+    has a time, for what two ranks send to each other is side by side."""
+    offsets = 0, 5, 15, 45, 55, 60  # borders of the shards are the tens
+    job = ("messages_case", how, "zigzag", *offsets)
+    found = on_ranks(3, [job], tmp_path)
+    for backward in (False, True):
+        steps = [found[rank, job][backward][1] for rank in range(3)]
+        if how != "relay":
+            assert sorted(steps[0][0])[0][:2] == (0, 1) and sorted(steps[0][0])[1][:2] == (1, 0)
+        assert last_clock(steps, **LINK) > 0
 
 
 def test_to_1024_ranks_and_sixteen_million_tokens():

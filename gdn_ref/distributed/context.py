@@ -109,7 +109,7 @@ class CPContext:
             place = dist.get_rank(group), dist.get_world_size(group)
             self.control = control_group(group, timeout_s)
         self.rank, self.ranks = place
-        self.bytes_sent = 0
+        self.bytes_sent, self.met = 0, False  # whether all ranks have met in an exchange
 
         def check():
             validation.check_cu_seqlens(cu_seqlens, 1, int(cu_seqlens[-1]), cu_seqlens.device)

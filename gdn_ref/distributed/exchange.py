@@ -15,6 +15,7 @@ import torch.distributed as dist
 
 from .agreement import answered
 from .cost import chosen, neighbours, widest
+from .messages import meet, side_by_side
 from .tree import leaving, tree
 
 
@@ -40,39 +41,49 @@ def ring(ctx, leave, like, reverse=False, known=lambda piece: False):
 
     `known(piece)`: whether `leave` takes no notice of the state that comes in.
     """
+    meet(ctx, like.device)
     before, after = neighbours(reverse)
     mine = ctx.mine[::-1] if reverse else ctx.mine
     left, states, sent = {}, {}, []
 
-    def send_on(piece):
-        target = after(piece)
-        if target is not None and target.rank != ctx.rank:
-            S = left[id(piece)].contiguous()
-            ctx.bytes_sent += S.numel() * S.element_size()
-            with answered(ctx, "sending a state"):
-                sent.append((dist.isend(S, group=ctx.group, group_dst=target.rank), S))
+    def at_once(piece):
+        return before(piece) is None or known(piece)
 
+    def onward(piece):
+        """What a piece sends, if the next one is on another rank."""
+        if after(piece).rank == ctx.rank:
+            return []
+        return [(left[id(piece)].contiguous(), after(piece).rank)]
+
+    def send(messages, arriving=()):
+        sent.append((messages, side_by_side(ctx, messages, arriving)))
+
+    outgoing, arriving = [], []
     for piece in mine:
-        if after(piece) is not None and (before(piece) is None or known(piece)):
+        if after(piece) is not None and at_once(piece):
             left[id(piece)] = leave(piece, None)
-            send_on(piece)
+            outgoing += onward(piece)
+        source = before(piece)
+        if source is not None and source.rank != ctx.rank and at_once(source):
+            states[piece.index] = torch.empty_like(like)
+            arriving.append((states[piece.index], source.rank))
+    send(outgoing, arriving)
     for piece in mine:
         source = before(piece)
         if source is None:
             continue
         if source.rank == ctx.rank:
-            S = left[id(source)]
-        else:
-            S = torch.empty_like(like)
-            with answered(ctx, "receiving a state"):
-                dist.recv(S, group=ctx.group, group_src=source.rank)
-        states[piece.index] = S
+            states[piece.index] = left[id(source)]
+        elif not at_once(source):
+            states[piece.index] = torch.empty_like(like)
+            send([], [(states[piece.index], source.rank)])
         if after(piece) is not None and id(piece) not in left:
-            left[id(piece)] = leave(piece, S)
-            send_on(piece)
+            left[id(piece)] = leave(piece, states[piece.index])
+            send(onward(piece))
     with answered(ctx, "sending states"):
-        for work, _ in sent:
-            work.wait()
+        for _, works in sent:
+            for work in works:
+                work.wait()
     return states
 
 

@@ -8,10 +8,10 @@ The products are those of the ring in another order, and so agree with it to rou
 """
 
 import torch
-import torch.distributed as dist
 
 from .agreement import answered
 from .cost import neighbours, tree_rounds
+from .messages import meet, side_by_side
 
 
 def leaving(map_, S):
@@ -30,10 +30,11 @@ def joined(first, second):
 
 def tree(ctx, maps, like, reverse=False):
     """The state before each of this rank's pieces that has a piece before it."""
+    meet(ctx, like.device)
     (HV, V, K), given = like.shape, {}
     before, _ = neighbours(reverse)
     for messages in tree_rounds(ctx, reverse):
-        swaps, came = [], []
+        outgoing, arriving, came = [], [], []
         for source, target, is_state in messages:
             if ctx.rank not in (source.rank, target.rank):
                 continue
@@ -42,22 +43,16 @@ def tree(ctx, maps, like, reverse=False):
                 x = (G if is_state else torch.cat([G, F], dim=1)).contiguous()
             else:
                 x = like.new_empty(HV, V if is_state else V + K, K)
-            if source.rank != target.rank:
-                swaps.append(swap(ctx, x, source.rank, target.rank))
+                arriving.append((x, source.rank))
             if target.rank == ctx.rank:
                 came.append((target.index, is_state, x))
-        with answered(ctx, "exchanging maps"):
-            for work in dist.batch_isend_irecv(swaps) if swaps else []:
-                work.wait()
+            else:
+                outgoing.append((x, target.rank))
+        late = side_by_side(ctx, outgoing, arriving)
         for index, is_state, x in came:
             G, F = (x, None) if is_state else x.split([V, K], dim=1)
             given[index] = joined((F, G), given[index]) if index in given else (F, G)
+        with answered(ctx, "sending maps"):
+            for work in late:
+                work.wait()
     return {p.index: given[p.index][1] for p in ctx.mine if before(p) is not None}
-
-
-def swap(ctx, x, source, target):
-    """One message of a round; those between the same two ranks are in the same order on both."""
-    if source == ctx.rank:
-        ctx.bytes_sent += x.numel() * x.element_size()
-        return dist.P2POp(dist.isend, x, group=ctx.group, group_peer=target)
-    return dist.P2POp(dist.irecv, x, group=ctx.group, group_peer=source)
