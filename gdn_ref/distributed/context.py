@@ -17,7 +17,7 @@ from .. import validation
 from .agreement import agree, control_group
 
 LAYOUTS = ("contiguous", "zigzag")
-EXCHANGES = ("auto", "ring", "all_gather")
+EXCHANGES = ("auto", "ring", "all_gather", "tree")
 
 
 @dataclass(eq=False)
@@ -65,6 +65,14 @@ def cut(offsets, lengths, owners):
     return pieces
 
 
+def by_sequence(pieces):
+    """The pieces of each sequence, `{sequence: pieces}`."""
+    found = {}
+    for piece in pieces:
+        found.setdefault(piece.sequence, []).append(piece)
+    return found
+
+
 def shards(T, ranks, layout, lengths):
     """Lengths and owners of the shards: rank r has shard r, or, zig-zag, r and 2 ranks - 1 - r."""
     owners = list(range(ranks))
@@ -88,7 +96,7 @@ class CPContext:
         Tokens of each shard; `owners` says which rank has it.
     pieces : list
         All pieces in the order of their tokens, and `mine`, those of this rank: `fresh` begin a
-        sequence, `entered` go on with one.
+        sequence, `entered` go on with one. `chains` has the pieces of each sequence that is cut.
     length : int
         Tokens of this rank.
     bytes_sent : int
@@ -101,7 +109,7 @@ class CPContext:
             place = dist.get_rank(group), dist.get_world_size(group)
             self.control = control_group(group, timeout_s)
         self.rank, self.ranks = place
-        self.bytes_sent = 0
+        self.bytes_sent, self.met = 0, False  # whether all ranks have met in an exchange
 
         def check():
             validation.check_cu_seqlens(cu_seqlens, 1, int(cu_seqlens[-1]), cu_seqlens.device)
@@ -121,6 +129,7 @@ class CPContext:
         agree(self, "build_cp_context", check)
         self.cu_seqlens, self.layout, self.exchange = cu_seqlens, layout, exchange
         self.pieces = cut(cu_seqlens.tolist(), self.lengths, self.owners)
+        self.chains = [chain for chain in by_sequence(self.pieces).values() if len(chain) > 1]
         self.mine = [piece for piece in self.pieces if piece.rank == self.rank]
         self.fresh = [piece for piece in self.mine if piece.before is None]
         self.entered = [piece for piece in self.mine if piece.before is not None]
@@ -199,8 +208,9 @@ def build_cp_context(
     lengths : list of int, optional
         Tokens of each shard, in the order of the tokens; a shard may be empty. Default: as even
         as can be.
-    exchange : {"auto", "ring", "all_gather"}
-        How states go along the chain; see `gdn_ref.distributed.exchange`.
+    exchange : {"auto", "ring", "all_gather", "tree"}
+        How states go along the chain; see `gdn_ref.distributed.exchange`. "auto" takes the cheapest
+        by the size of a state and the longest chain; see `gdn_ref.distributed.cost`.
     timeout_s : float
         How long a rank waits for the others to make the same call before it raises. A rank that
         falls silent in the middle of an exchange is left to the group's own timeout.
