@@ -12,6 +12,7 @@ errors     of the ranks' outputs, states and gradients against one card: the wor
            Frobenius
 forward_s, both_s   the slowest rank's time; `one` is one card with the whole batch, in the same run
 bytes      sent by each rank in both passes, and as derived
+fla        flash-linear-attention's own context parallelism, where it is installed and takes the batch
 exchange_s the slowest rank's time of the exchange alone, forward; its cost is derived in seconds of
            the assumed link (`gdn_ref.distributed.cost`)
 
@@ -168,6 +169,38 @@ def against_one(given, tokens, do, cu_seqlens, layout, device):
             }
         if any(r["bytes"] != r["derived"] for r in rows):
             raise AssertionError(f"{parallel}: {found}")
+    if (theirs := of_fla(given, tokens, do, cu_seqlens, layout, expected[0], device)) is not None:
+        found["fla"] = theirs
+    return found
+
+
+def of_fla(given, tokens, do, cu_seqlens, layout, o, device):
+    """Times of flash-linear-attention's ranks, and the error of their outputs, where it runs."""
+    try:
+        from fla.ops.cp import build_cp_context
+        from fla.ops.gated_delta_rule import chunk_gated_delta_rule
+    except ImportError:
+        return None
+    cp = distributed.build_cp_context(cu_seqlens, layout=layout)
+    here, do_here = [cp.shard(x).requires_grad_() for x in tokens], cp.shard(do)
+    try:
+        context = build_cp_context(cu_seqlens.to(device), dist.group.WORLD, layout=layout)
+
+        def forward():
+            return chunk_gated_delta_rule(
+                *here, cp_context=context, use_qk_l2norm_in_kernel=True
+            )[0]  # fmt: skip
+
+        with torch.no_grad():
+            found = {"forward_s": seconds(forward, given.rows, device, dist.barrier)}
+            found["error"] = error(forward(), cp.shard(o))
+    except (AssertionError, RuntimeError, ValueError) as refused:
+        return {"refused": str(refused)[:200]}
+    try:
+        both = lambda: torch.autograd.grad(forward(), here, do_here)
+        found["both_s"] = seconds(both, given.rows, device, dist.barrier)
+    except RuntimeError as refused:
+        found["both_refused"] = str(refused)[:200]
     return found
 
 
