@@ -12,7 +12,7 @@ errors     of the ranks' outputs, states and gradients against one card: the wor
            Frobenius
 forward_s, both_s   the slowest rank's time; `one` is one card with the whole batch, in the same run
 bytes      sent by each rank in both passes, and as derived
-fla        flash-linear-attention's own context parallelism, where it is installed and takes the batch
+fla        flash-linear-attention's context parallelism, where it is installed and takes the batch
 exchange_s the slowest rank's time of the exchange alone, forward; its cost is derived in seconds of
            the assumed link (`gdn_ref.distributed.cost`)
 
