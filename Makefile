@@ -12,7 +12,7 @@ help: ## this list
 
 env: $(STAMP) ## the environment in .venv (PYTHON=python3.12 picks another Python)
 
-$(STAMP): requirements.txt pyproject.toml
+$(STAMP): requirements.txt pyproject.toml setup.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -r requirements.txt -e .
 	@touch $@
