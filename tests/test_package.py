@@ -48,7 +48,7 @@ def contents(kernels, records):
     folders = [p for p in home.iterdir() if p.is_dir() and p.name != "kernels"]
     printed = home / "proofs" / "printed"
     files = [p for folder in (home, *folders, printed) for p in folder.glob("*.py")]
-    files += [printed / "grammar.lark", printed / "sentences.txt"]
+    files += [home / "py.typed", printed / "grammar.lark", printed / "sentences.txt"]
     names = {p.relative_to(ROOT).as_posix() for p in files}
     names |= {f"{kernels}/{name}" for name in (*kernels_in(ROOT / "kernels"), "bench/NOTES.md")}
     found = [*data.glob("*.json"), *data.glob("bench/*.json")]
