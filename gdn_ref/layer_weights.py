@@ -65,7 +65,7 @@ def check_heads(num_heads, weights):
         raise ValueError(f"num_heads: expected a divisor of HV = {value_heads}, got {num_heads}")
 
 
-def from_fla(weights):
+def from_fla(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """From `fla.layers.GatedDeltaNet`: the three convolutions become one."""
     check(weights, *(f"{c}_conv1d.weight" for c in "qkv"))
     ours = {name: x for name, x in weights.items() if "_conv1d." not in name}
@@ -75,7 +75,7 @@ def from_fla(weights):
     return ours
 
 
-def to_fla(weights):
+def to_fla(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """To `fla.layers.GatedDeltaNet`."""
     check(weights, *OURS)
     theirs = {name: x for name, x in weights.items() if not name.startswith("conv1d.")}
@@ -86,7 +86,7 @@ def to_fla(weights):
     return theirs
 
 
-def from_qwen3_5(weights):
+def from_qwen3_5(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """From transformers' `Qwen3_5GatedDeltaNet`, dense or of a mixture of experts."""
     check(weights, *(f"in_proj_{name}.weight" for name in ("qkv", "z", "b", "a")))
     ours = {QWEN.get(name, name): x for name, x in weights.items() if "in_proj" not in name}
@@ -97,7 +97,7 @@ def from_qwen3_5(weights):
     return ours | projections(q, k, v, g, b, a)
 
 
-def to_qwen3_5(weights):
+def to_qwen3_5(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """To transformers' `Qwen3_5GatedDeltaNet`."""
     check(weights, *OURS)
     q, k, v, g, b, a = (weights[f"{name}_proj.weight"] for name in "qkvgba")
@@ -105,7 +105,7 @@ def to_qwen3_5(weights):
     return qwen_rest(weights) | {f"in_proj_{name}.weight": x for name, x in parts.items()}
 
 
-def from_qwen3_next(weights, num_heads):
+def from_qwen3_next(weights: Mapping[str, torch.Tensor], num_heads: int) -> dict[str, torch.Tensor]:
     """From transformers' `Qwen3NextGatedDeltaNet` with this number of key heads."""
     check(weights, "in_proj_qkvz.weight", "in_proj_ba.weight", "conv1d.weight", "A_log")
     check_heads(num_heads, weights)
@@ -119,7 +119,7 @@ def from_qwen3_next(weights, num_heads):
     return ours | projections(*(x.flatten(0, 1) for x in parts))
 
 
-def to_qwen3_next(weights, num_heads):
+def to_qwen3_next(weights: Mapping[str, torch.Tensor], num_heads: int) -> dict[str, torch.Tensor]:
     """To transformers' `Qwen3NextGatedDeltaNet` with this number of key heads."""
     check(weights, *OURS)
     check_heads(num_heads, weights)

@@ -25,11 +25,15 @@ has no use for O_F and F. `NOTES.md` in this folder of the repository sets other
 against this one.
 """
 
+from typing import Any, Literal
+
 import torch
 from torch.autograd.function import once_differentiable
 
 from .. import validation
+from ..types import Backend
 from .agreement import agree
+from .context import CPContext
 from .exchange import incoming, leaving
 from .heads import by_heads
 from .local import exact_dtype, gradients, indices, run, sequences
@@ -40,11 +44,14 @@ PARALLEL = ("sequence", "relay", "heads")
 
 
 def chunk_gated_delta_rule(
-    q, k, v, g, beta, scale=None, initial_state=None, output_final_state=False,
-    use_qk_l2norm_in_kernel=False, *, cp_context, state_v_first=False, use_gate_in_kernel=False,
-    A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False, allow_neg_eigval=False,
-    chunk_size=64, backend="auto", parallel="sequence",
-):  # fmt: skip
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor | None, beta: torch.Tensor,
+    scale: float | None = None, initial_state: torch.Tensor | None = None,
+    output_final_state: bool = False, use_qk_l2norm_in_kernel: bool = False, *,
+    cp_context: CPContext, state_v_first: bool = False, use_gate_in_kernel: bool = False,
+    A_log: torch.Tensor | None = None, dt_bias: torch.Tensor | None = None,
+    use_beta_sigmoid_in_kernel: bool = False, allow_neg_eigval: bool = False, chunk_size: int = 64,
+    backend: Backend = "auto", parallel: Literal["sequence", "relay", "heads"] = "sequence",
+) -> tuple[torch.Tensor, torch.Tensor | Any]:  # fmt: skip
     """Gated delta rule over a packed batch whose tokens lie on many ranks. A collective.
 
     `gdn_ref.chunk_gated_delta_rule` of this rank's tokens, as part of the whole batch; all
@@ -52,8 +59,10 @@ def chunk_gated_delta_rule(
 
     Parameters
     ----------
-    q, k, v, g, beta : torch.Tensor, [1, T, ...]
+    q, k, v, beta : torch.Tensor, [1, T, ...]
         The tokens of this rank, `cp_context.length` of them, which may be 0.
+    g : torch.Tensor, [1, T, HV], or None
+        Theirs, too; None on every rank, or on none.
     initial_state : torch.Tensor, [N, HV, K, V], optional
         For all N sequences of the batch. A rank reads those of the sequences that start on it,
         `cp_context.starts_here()`, and has a gradient for these alone: the rest is zero.

@@ -134,6 +134,8 @@ def against_one(given, tokens, do, cu_seqlens, layout, device):
     ways = [("sequence", how) for how in ("ring", "all_gather", "tree")] + [("relay", "ring")]
     ways += [("heads", "ring")] * (H % R == 0)
     for parallel, how in ways:
+        if dist.get_rank() == 0:
+            print("at", layout, len(cu_seqlens) - 1, parallel, how, flush=True)
         cp = distributed.build_cp_context(cu_seqlens, layout=layout, exchange=how)
         here, do_here = [cp.shard(x) for x in tokens], cp.shard(do)
         forward, both = passes(
