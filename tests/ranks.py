@@ -133,11 +133,12 @@ def conv_case(rank, R, seed):
 
 def layer_case(rank, R, seed):
     """The layer: its output, and the gradients of its input and of every weight."""
-    cu_seqlens, lengths = batch(seed, R, "contiguous")
+    layout = "zigzag" if seed % 2 else "contiguous"
+    cu_seqlens, lengths = batch(seed, R, layout)
     torch.manual_seed(seed)
     layer = gdn_ref.GatedDeltaNet(8, 2, 4, num_v_heads=4, conv_bias=True, **F64)
     x, dy = torch.randn(2, 1, T, 8, **F64)
-    cp = distributed.build_cp_context(cu_seqlens, lengths=lengths, timeout_s=40)
+    cp = distributed.build_cp_context(cu_seqlens, layout=layout, lengths=lengths, timeout_s=40)
 
     def both_passes(x, dy, **where):
         x = x.clone().requires_grad_()

@@ -26,6 +26,8 @@ RECURRENT = "tests/kernels/test_recurrent.py"
 ACTIVATIONS = "tests/kernels/test_activations.py"
 LAYERS = "tests/test_layers.py"
 FAMILY = "tests/test_family.py"
+RANKS = "tests/test_distributed.py"
+EXCHANGES = "tests/test_exchange_cost.py"
 
 EDITS = [  # what it does, file, line as it stands, line as it becomes, the test that notices
     ("Gamma loses its diagonal", "gdn_ref/chunking.py",
@@ -349,6 +351,18 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
     ("family: a decay that is too short broadcasts", "gdn_ref/family/general_rule.py",
      '"b": b, "g": g}', '"b": b}',
      FAMILY, "test_a_wrong_argument_is_named[-1-5-g-recurrent]"),
+    ("ranks: maps join in the wrong order", "gdn_ref/distributed/tree.py",
+     "torch.bmm(F, second[0])", "torch.bmm(second[0], F)",
+     RANKS, "test_ranks_give_what_one_process_gives[3]"),
+    ("ranks: what arrives in one work for all is not waited for", "gdn_ref/distributed/messages.py",
+     "if each else []", "",
+     RANKS, "test_what_arrives_is_waited_for[all]"),
+    ("ranks: a state goes through the tree with an F", "gdn_ref/distributed/cost.py",
+     "n < far)", "False)",
+     EXCHANGES, "test_to_1024_ranks_and_sixteen_million_tokens"),
+    ("ranks: a border within a rank is counted as a message", "gdn_ref/distributed/cost.py",
+     "sum(p.rank != p.after.rank for p in chain[:-1])", "len(chain) - 1",
+     EXCHANGES, "test_zigzag_on_eight_processes"),
 ]  # fmt: skip
 
 

@@ -133,11 +133,11 @@ def test_states_go_round_in_four_bytes_for_two_byte_inputs(tmp_path):
         assert result["o"] < KERNEL_BFLOAT16, result
 
 
-@pytest.mark.parametrize("backend", ["one work a message", "one work for all"])
-def test_what_arrives_is_waited_for(backend):
+@pytest.mark.parametrize("works", ["each", "all"])
+def test_what_arrives_is_waited_for(works):
     """Gloo has a work for each message, NCCL one for all: either way, what arrives is there."""
     cp = CPContext.alone(torch.tensor([0, 8]), 0, 2)
-    works = [Mock(), Mock()] if backend == "one work a message" else [Mock()]
+    works = [Mock(), Mock()] if works == "each" else [Mock()]
     fake = {"P2POp": Mock(), "batch_isend_irecv": Mock(return_value=works)}
     x = torch.zeros(3)
     with patch.multiple(messages.dist, **fake):

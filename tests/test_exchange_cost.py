@@ -146,6 +146,8 @@ CHOICES = {
     "four ranks, F as long as a state": (context(4), LATENCY, LATENCY, "tree"),
     "four ranks, F below the latency": (context(4), 0, LATENCY - 1, "tree"),
     "four ranks, F above latency and state": (context(4), LATENCY, 2 * LATENCY + 1, "ring"),
+    "five ranks, one latency saved, two F paid": (context(5), 0, LATENCY, "ring"),
+    "eight ranks, four saved": (context(8), 0, LATENCY, "tree"),
     "1,024 ranks": (context(1024), LATENCY, LATENCY, "tree"),
     "no sequence on three ranks": (
         context(8, offsets=[0, 5, 10, 15, 20, 25, 30]), LATENCY, LATENCY, "ring"

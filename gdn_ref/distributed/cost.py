@@ -8,11 +8,14 @@ all of them and the latency a, the last rank has its state after (eq-exchange-ti
     all-gather   a ceil(log2 R) + (R - 1) (s + f)
     tree         ceil(log2 R) (a + s) + (ceil(log2 R) - 1) f
 
-At two ranks ring and tree are one message, at three the ring is cheaper, and from four on it is so
-only while a + s is less than f. In a packed batch the longest chain counts and not the number of
-ranks, for chains side by side do not wait for each other: where no sequence lies on more than two
-ranks the ring is one message. With zig-zag shards a rank has two pieces of a sequence. That is a
-round more for the tree, and two maps a round, so that for small states the gather is cheapest.
+At two ranks ring and tree are one message, at three the ring is cheaper, by f. With more ranks the
+tree is, as soon as the R - 1 - ceil(log2 R) latencies and states that it saves take longer than an
+F in each round but the last.
+
+In a packed batch the longest chain counts and not the number of ranks, for chains side by side do
+not wait for each other: where no sequence lies on more than two ranks the ring is one message. With
+zig-zag shards a rank has two pieces of a sequence. That is a round more for the tree, and at most
+two maps a round, so that for small states the gather is cheapest.
 """
 
 LATENCY_BYTES = 2**21  # what goes over a link in the time of a latency (10 us at 200 GB/s)
@@ -32,9 +35,7 @@ def costs(ctx, s, f, latency=LATENCY_BYTES):
     steps, room = rounds(max(map(len, ctx.chains), default=1)), widest(ctx)
     tree = steps * (latency + room * s) + max(steps - 1, 0) * room * f
     gather = rounds(ctx.ranks) * latency + (ctx.ranks - 1) * room * (s + f)
-    return {
-        "ring": crossings * (latency + s), "tree": tree, "all_gather": gather,
-    }  # fmt: skip
+    return {"ring": crossings * (latency + s), "tree": tree, "all_gather": gather}
 
 
 def rounds(n):
