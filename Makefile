@@ -41,8 +41,12 @@ formal: env ## the formal proofs (needs Rocq with MathComp), and their record: R
 test: env ## the tests that need no GPU, in up to four processes
 	$(BIN)/pytest -n auto --maxprocesses 4 -m "not gpu"
 
-lab: env ## the chapters as notebooks, in JupyterLab
-	$(BIN)/jupyter lab chapters
+lab: env ## the chapters as notebooks, in JupyterLab (LAB=... adds options)
+	@case "$$(id -u) $(LAB)" in *--allow-root* | [1-9]*) ;; *) \
+		echo 'JupyterLab does not start as root, for whoever reaches it could then do anything here.'; \
+		echo 'Run `make lab` as another user; or, in a container, `make lab LAB=--allow-root`.'; \
+		exit 1;; esac
+	$(BIN)/jupyter lab $(LAB) chapters
 
 serve: env ## the built book, on http://localhost:8000
 	@test -f _build/html/index.html || { echo 'no built book in _build/html: run `make book` first'; exit 1; }

@@ -135,7 +135,7 @@ def distributions(tmp_path_factory):
     checkout.mkdir()
     for name in (
         "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "gdn_ref", "kernels", "tests",
-        "book",
+        "book", "setup.py", "publishing.py", "_config.yml", "LICENSE-text",
     ):  # fmt: skip
         subprocess.run(["cp", "-RP", str(ROOT / name), str(checkout)], check=True)
     build("--wheel", "--outdir", at / "direct", checkout)
