@@ -5,7 +5,7 @@ STAMP := .venv/installed
 BROWSER := .venv/browser
 
 .DEFAULT_GOAL := help
-.PHONY: help env book pdf proofs formal test lab serve zip links lint format test-gpu bench sanitize clean
+.PHONY: help env book pdf proofs formal test lab serve zip links lint format test-gpu bench sanitize lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,6 +80,9 @@ bench: env ## errors on every listed shape, and times beside the installed peers
 
 sanitize: env ## the kernels' device tests under compute-sanitizer, on a CUDA device
 	$(BIN)/python kernels/bench/sanitize.py --json _build/bench/sanitizer.json
+
+lock: ## uv.lock anew, with the versions of requirements.txt (needs uv)
+	uv lock $$(sed -nE 's/^([A-Za-z0-9_.-]+==[^ ;]+).*/-P \1/p' requirements.txt)
 
 clean: ## remove what was built; .venv stays
 	rm -rf _build build dist *.egg-info .pytest_cache .ruff_cache

@@ -13,11 +13,18 @@ from textwrap import fill
 
 OPTIONAL = {"torch": "PyTorch", "lark": "lark"}  # as imported -> as called
 MODULES = {}  # path of a module that was passed over -> the library that it needs
+LAYOUT = {"initial_indent": "  ", "subsequent_indent": "    ", "break_on_hyphens": False}
 KINDS = {"check": "checks", "printed": "equations as they are printed", "sentences": "sentences of"}
 
 
-def import_modules(package, paths):
-    """Import the modules at `paths` into `package`; those that need what is not here, not."""
+def import_modules(package, paths, needs=""):
+    """Import the modules at `paths` into `package`; those that need what is not here, not.
+
+    `needs` names an optional library that all of them need.
+    """
+    if needs and find_spec(needs) is None:
+        MODULES.update(dict.fromkeys(paths, needs))
+        return
     for path in paths:
         try:
             import_module(f"{package}.{path.stem}")
@@ -92,5 +99,5 @@ def words(entries):
             names = [e["name"] for e in of_it if e["kind"] == kind]
             if names:
                 text = f"{len(names)} {heading}: {', '.join(names)}"
-                lines.append(fill(text, 100, initial_indent="  ", subsequent_indent="    "))
+                lines.append(fill(text, 100, **LAYOUT))
     return "\n".join(lines)
