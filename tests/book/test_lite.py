@@ -148,6 +148,7 @@ class TestInTheBrowser:
     def test_all_cells_of_a_chapter_offline_throw_no_page_error(self, browser, server):
         """The first cell that needs an array ends the run; the page goes on to its last cell."""
         with Notebook(browser, server, CHAPTER) as notebook:
+            notebook.cell("await browser.fetch").locator(".cm-content").click()
             notebook.page.get_by_role("menuitem", name="Run").first.click()
             notebook.page.get_by_text("Run All Cells", exact=True).first.click()
             notebook.says(notebook.cell("def transition(k, beta)"), "needs NumPy")
