@@ -5,7 +5,7 @@ STAMP := .venv/installed
 BROWSER := .venv/browser
 
 .DEFAULT_GOAL := help
-.PHONY: help env book pdf proofs formal test lab serve zip links lint format test-gpu bench sanitize clean
+.PHONY: help env book pdf proofs formal test lab serve zip links lint format test-gpu bench sanitize lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,8 +41,12 @@ formal: env ## the formal proofs (needs Rocq with MathComp), and their record: R
 test: env ## the tests that need no GPU, in up to four processes
 	$(BIN)/pytest -n auto --maxprocesses 4 -m "not gpu"
 
-lab: env ## the chapters as notebooks, in JupyterLab
-	$(BIN)/jupyter lab chapters
+lab: env ## the chapters as notebooks, in JupyterLab (LAB=... adds options)
+	@case "$$(id -u) $(LAB)" in *--allow-root* | [1-9]*) ;; *) \
+		echo 'JupyterLab does not start as root, for whoever reaches it could then do anything here.'; \
+		echo 'Run `make lab` as another user; or, in a container, `make lab LAB=--allow-root`.'; \
+		exit 1;; esac
+	$(BIN)/jupyter lab $(LAB) chapters
 
 serve: env ## the built book, on http://localhost:8000
 	@test -f _build/html/index.html || { echo 'no built book in _build/html: run `make book` first'; exit 1; }
@@ -77,6 +81,9 @@ bench: env ## errors on every listed shape, and times beside the installed peers
 
 sanitize: env ## the kernels' device tests under compute-sanitizer, on a CUDA device
 	$(BIN)/python kernels/bench/sanitize.py --json _build/bench/sanitizer.json
+
+lock: ## uv.lock anew, with the versions of requirements.txt (needs uv)
+	uv lock $$(sed -nE 's/^([A-Za-z0-9_.-]+==[^ ;]+).*/-P \1/p' requirements.txt)
 
 clean: ## remove what was built; .venv stays
 	rm -rf _build build dist *.egg-info .pytest_cache .ruff_cache

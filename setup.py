@@ -1,14 +1,19 @@
-"""Which folder becomes which package; `pyproject.toml` says all else.
+"""What pyproject.toml cannot state: which folder becomes which package, and the description.
 
 The kernels and the records lie at the top of the repository and go into `gdn_ref` in a wheel, with
 no symbolic link, which many a checkout and zip file lacks.
 """
 
+import sys
 from pathlib import Path
 
 from setuptools import find_namespace_packages, setup
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # a build's backend does not look here
+
+from publishing import metadata  # noqa: E402
+
 LEFT_OUT = ["*__pycache__*", "bench*", "gdn_ref.proofs.formal*"]
 FOLDERS = {"gdn_ref.kernels": "kernels", "gdn_ref.records": "book/_data"}
 NEEDED = {"kernels": "rule.py", "book/_data": "bench/*.json"}
@@ -27,4 +32,4 @@ def packages():
     return sorted({*ours, *FOLDERS, *(f"gdn_ref.kernels.{name}" for name in kernels)})
 
 
-setup(packages=packages(), package_dir=FOLDERS)
+setup(packages=packages(), package_dir=FOLDERS, **metadata())

@@ -10,7 +10,10 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
 NAMES = {"numpy": "NumPy", "matplotlib": "Matplotlib"}
-SOURCE = "It comes from Pyodide's distribution, over the network, and could not be loaded"
+SOURCE = (
+    "It comes from Pyodide's distribution, over the network, and could not be loaded. With a "
+    "connection, restart the kernel and run the first cell again"
+)
 
 
 async def fetch(*packages: str) -> None:
@@ -55,6 +58,13 @@ def stand_in() -> None:
         sys.meta_path.insert(sys.meta_path.index(PathFinder) + 1, _Finder())
 
 
+class NotLoaded(ModuleNotFoundError):
+    """A package that is not there was used. A notebook shows the sentence, without a traceback."""
+
+    def _render_traceback_(self):  # IPython's hook
+        return [str(self)]
+
+
 class Absent:
     """A name of a package that is not there: calling it or looking into it raises.
 
@@ -77,7 +87,7 @@ class Absent:
 
     def _refuse(self):
         package = self._name.partition(".")[0]
-        raise ModuleNotFoundError(f"{self._name} needs {NAMES[package]}. {SOURCE}.", name=package)
+        raise NotLoaded(f"{self._name} needs {NAMES[package]}. {SOURCE}.", name=package)
 
 
 class _StandIn(ModuleType):

@@ -75,8 +75,24 @@ from matplotlib.patches import Rectangle
 """)
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
-    assert "ModuleNotFoundError" in last and "It comes from Pyodide's distribution" in last
+    assert "NotLoaded" in last and "It comes from Pyodide's distribution" in last
     assert ("needs NumPy" if use.startswith("np") else "needs Matplotlib") in last
+
+
+def test_a_notebook_shows_the_sentence_alone():
+    """No traceback: what is missing is no fault of the cell."""
+    from IPython.core.interactiveshell import InteractiveShell
+    from IPython.utils.capture import capture_output
+
+    with capture_output() as shown:
+        found = InteractiveShell.instance().run_cell(
+            "from gdn_ref.browser import Absent\nAbsent('numpy.zeros')(3)"
+        )
+    InteractiveShell.clear_instance()
+    assert isinstance(found.error_in_exec, ModuleNotFoundError)
+    assert found.error_in_exec.name == "numpy"
+    assert shown.stdout.strip() == str(found.error_in_exec)
+    assert shown.stdout.startswith("numpy.zeros needs NumPy. It comes from Pyodide's distribution")
 
 
 def test_without_a_network_fetch_says_so():

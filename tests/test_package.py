@@ -125,7 +125,10 @@ def test_the_examples_of_the_readme_run(tmp_path):
 
 
 FOLDERS = ("gdn_ref", "kernels", "book/_data", "tests")
-FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
+FILES = (
+    "pyproject.toml", "setup.py", "publishing.py", "_config.yml", "MANIFEST.in", "README.md",
+    "LICENSE", "LICENSE-text",
+)  # fmt: skip
 
 
 def attempt(*command, **options):
@@ -279,7 +282,7 @@ def test_a_checkout_works_without_an_install(checkout, tmp_path):
 @pytest.mark.parametrize("which", ["checkout", "sdist"])
 def test_an_editable_install_works(checkout, distributions, which, tmp_path):
     tree = distributions["unpacked"] if which == "sdist" else checkout
-    pip("--prefix", tmp_path, "--editable", tree)
+    pip("--ignore-installed", "--prefix", tmp_path, "--editable", tree)  # ours stays where it is
     site = sysconfig.get_path("purelib", vars={"base": tmp_path, "platbase": tmp_path})
     assert works(site, tmp_path) == (tree / "gdn_ref", tree / "kernels")
 

@@ -32,6 +32,11 @@ from gdn_book.launch import torchless  # noqa: E402
 LABEXTENSIONS = Path(sys.prefix) / "share" / "jupyter" / "labextensions"
 KERNEL = "@jupyterlite/pyodide-kernel-extension"
 EXTENSIONS = [KERNEL, "@jupyter-widgets/jupyterlab-manager", "jupyterlab-myst"]
+DISABLED = [
+    "@jupyterlite/application-extension:service-worker-manager",
+    # throws where a cell that fails makes a text active that was not drawn yet
+    "@jupyterlab/cell-toolbar-extension:plugin",
+]
 FROM_THE_NETWORK = ["numpy", "matplotlib"]
 IN_BROWSER = {"sys_platform": "emscripten", "platform_system": "Emscripten"}
 IN_BROWSER |= {"python_version": PYTHON, "extra": "book"}
@@ -98,7 +103,10 @@ def build_wheel(scratch):
     for name in ("gdn_ref", "kernels", "book/_data"):
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, tree / name, ignore=ignore)
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+    for name in (
+        "pyproject.toml", "setup.py", "publishing.py", "_config.yml", "README.md", "LICENSE",
+        "LICENSE-text",
+    ):  # fmt: skip
         shutil.copy(ROOT / name, tree)
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     subprocess.run([*command, "--wheel-dir", scratch, tree], check=True)
@@ -172,7 +180,7 @@ def run_jupyterlite(scratch, out, packages):
             "appName": "Gated DeltaNet",
             "appUrl": "./tree",
             "faviconUrl": "./tree/favicon.ico",
-            "disabledExtensions": ["@jupyterlite/application-extension:service-worker-manager"],
+            "disabledExtensions": DISABLED,
             "litePluginSettings": {f"{KERNEL}:kernel": settings},
         },
     })  # fmt: skip

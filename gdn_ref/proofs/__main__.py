@@ -2,7 +2,8 @@
 
 With labels, run the checks of these equations alone and say what each rejects. The exit code is 0
 if everything holds, 1 if an equation fails, 2 for a wrong argument, 3 if a check crashed: then
-nothing is known of its equation.
+nothing is known of its equation. Where PyTorch or lark is not installed, all that needs neither is
+run and the rest is named; with --json nothing may be left out.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
-from . import printed, registry, report
+from . import left_out, printed, registry, report
 from .printed import inline
 from .printed.source import CHAPTERS
 from .sources import digests
@@ -25,7 +26,8 @@ FAILED, CRASHED = 1, 3  # exit codes; argparse takes 2
 
 def _run_check(key):
     registry.load()
-    return registry.run(next(check for check in registry.CHECKS if check.key == key))
+    result = registry.run(next(check for check in registry.CHECKS if check.key == key))
+    return left_out.entry("check", result["name"], lacks) if (lacks := result["lacks"]) else result
 
 
 def _run_erratum(key):
@@ -35,12 +37,33 @@ def _run_erratum(key):
 
 def _run_printed(label):
     printed.load()
-    return printed.run(label)
+    if lacks := _without_a_world([label]):
+        return left_out.entry("printed", label, *lacks)
+    return _unless_left_out(printed.run, label, "printed", label)
 
 
 def _run_sentences(path):
     printed.load()
-    return inline.judge(path)
+    near = {label for formula in inline.formulas(path) for label in formula.near}
+    if lacks := _without_a_world(near):  # the letters of the sentences are theirs
+        return left_out.entry("sentences", path.name, lacks[0])
+    return _unless_left_out(inline.judge, path, "sentences", path.name)
+
+
+def _without_a_world(labels):
+    """The libraries for want of which some of `labels` have no world."""
+    here = [x for x in labels if x not in printed.PRINTED and x not in printed.READ]
+    return sorted(set(left_out.printed_forms(here).values()))
+
+
+def _unless_left_out(run, argument, kind, name):
+    """What `run` finds; that it was left out, if it asks for an optional library in vain."""
+    try:
+        return run(argument)
+    except ModuleNotFoundError as error:
+        if not left_out.library(error):
+            raise
+        return left_out.entry(kind, name, error.name)
 
 
 def run_all(jobs=2):
@@ -59,6 +82,9 @@ def run_all(jobs=2):
             pages + work + errata + prose, desc="proofs", unit="check", file=sys.stderr
         ):
             future.result()
+    ran, without = left_out.apart([future.result() for future in work])
+    shown, without_shown = left_out.apart([future.result() for future in pages])
+    judged, without_judged = left_out.apart([future.result() for future in prose])
     return {
         "date": datetime.date.today().isoformat(),
         "versions": {
@@ -68,11 +94,12 @@ def run_all(jobs=2):
         "sources_sha256": digests(),
         "methods": registry.METHODS,
         "arithmetic": report.ARITHMETIC,
-        "printed": [future.result() for future in pages],
-        "sentences": [future.result() for future in prose],
-        "checks": [future.result() for future in work],
+        "printed": shown,
+        "sentences": judged,
+        "checks": ran,
         "definitions": registry.DEFINITIONS,
         "errata": [future.result() for future in errata],
+        "left_out": [*left_out.checks(), *without, *without_shown, *without_judged],
     }
 
 
@@ -183,6 +210,8 @@ def main(argv=None):
         parser.error(f"argument --jobs: expected at least 1, got {args.jobs}")
     if args.labels and args.json:
         parser.error("argument --json: expected no labels with it, for it holds every check")
+    if args.json and (absent := left_out.absent()):
+        parser.error(f"argument --json: expected every check, but without {' and '.join(absent)}")
     if args.json:  # now, not after the checks
         if args.json.is_dir():
             parser.error(f"argument --json: expected a file, got the folder {args.json}")
@@ -193,7 +222,7 @@ def main(argv=None):
             return prove_each(args.labels, parser)
         results = run_all(args.jobs)
     except ModuleNotFoundError as error:
-        parser.error(f"{error}; the checks need the package's extra `book`")
+        parser.error(f"{error}; the checks need the package's extra `proofs`, or `book` for all")
     print(table(results))
     print(f"\n{printed_totals(results['printed'])}")
     print(sentence_totals(results["sentences"]))
@@ -208,6 +237,8 @@ def main(argv=None):
         "confirmed, "
         f"{sum(c['seconds'] for c in results['checks']):.1f} s of checks"
     )
+    if results["left_out"]:
+        print(left_out.words(results["left_out"]))
     if args.json:
         args.json.write_text(json.dumps(results, indent=1))
     wrong = failures(results)

@@ -10,11 +10,8 @@ from itertools import product
 from unittest.mock import patch
 
 import numpy as np
-import torch
 from sympy import Min, Rational, ceiling, log, symbols
 
-from ..distributed import CPContext, heads
-from ..distributed.cost import bytes_of_pass
 from .registry import verifies
 
 R, T = symbols("R T", positive=True)
@@ -125,6 +122,11 @@ def times_are_counted(claim=TIMES):
 
 def rank_bytes(how, ranks, HV, K, V):
     """Of states and maps in float32: what each rank sends, by the package's own count."""
+    import torch  # here and below: the clocks need none
+
+    from ..distributed import CPContext
+    from ..distributed.cost import bytes_of_pass
+
     cu_seqlens = torch.tensor([0, 3 * ranks])
     contexts = [CPContext.alone(cu_seqlens, p, ranks, exchange=how) for p in range(ranks)]
     return [bytes_of_pass(cp, HV, K, V, 4) for cp in contexts]
@@ -164,12 +166,17 @@ def tree_bytes_are_counted(claim=TREE):
     return residuals
 
 
-DTYPES = {1: torch.int8, 2: torch.bfloat16, 4: torch.float32, 8: torch.float64}
+DTYPES = {1: "int8", 2: "bfloat16", 4: "float32", 8: "float64"}  # by bytes
 
 
 def heads_bytes(ranks, tokens, H, HV, K, V, width):
     """What the package's all-to-all sends of one rank's q, k, v, g, beta and o; no one listens."""
-    cp, dtype = CPContext.alone(torch.tensor([0, tokens]), 0, ranks), DTYPES[width]
+    import torch
+
+    from ..distributed import CPContext, heads
+
+    dtype = getattr(torch, DTYPES[width])
+    cp = CPContext.alone(torch.tensor([0, tokens]), 0, ranks)
     held = [len(cp.tokens(p)) for p in range(ranks)]
     there = [(H, K, dtype), (H, K, dtype), (HV, V, dtype)] + 2 * [(HV, 1, torch.float32)]
     with patch.object(heads.dist, "all_to_all_single", lambda *given, **options: None):

@@ -26,7 +26,8 @@ def side(label, of="", at=1, *, otherwise, **letters):
     """
     try:
         from .printed import formula
+
+        found = formula.side(label, of, at, **letters)
     except ModuleNotFoundError:
         return otherwise
-    found = formula.side(label, of, at, **letters)
     return otherwise if found is None else found

@@ -28,6 +28,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any, TypeVar
 
+from . import left_out
 from .report import METHODS, Report, absent, printed_complaints, printed_summary, summary
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -146,8 +147,14 @@ def erratum(
 
 
 def load(text=""):
-    """Import the chapters' proofs, or only the modules whose source holds `text`, say a label."""
-    for path in sorted(Path(__file__).parent.glob("ch*.py")):
+    """Import the chapters' proofs, or only the modules whose source holds `text`, say a label.
+
+    All of them: what needs a library that is not installed is left out (`left_out`).
+    """
+    paths = sorted(Path(__file__).parent.glob("ch*.py"))
+    if not text:
+        return left_out.import_modules(__package__, paths)
+    for path in paths:
         if text in path.read_text(encoding="utf-8"):
             importlib.import_module(f"{__package__}.{path.stem}")
 
@@ -194,7 +201,8 @@ def rejected(size, method):
 def run(check):
     """Run a check, its mutants and its wrong inputs; returns a dict that JSON can hold.
 
-    An exception on the way is no verdict: `crashed` then says what was raised, and where.
+    An exception on the way is no verdict: `crashed` then says what was raised, and where, and
+    `lacks` names the library if one that only some checks need was not there.
     """
     result = {
         "label": check.label,
@@ -206,6 +214,7 @@ def run(check):
         "residual": "crashed",
         "passed": False,
         "crashed": "",
+        "lacks": "",
         "mutants": [],
         "inputs": [],
         "source": inspect.getsource(check.function),
@@ -221,6 +230,7 @@ def run(check):
         result |= {"residual": _finite(size), "passed": passes(size, check.method)}
     except Exception as error:
         result["crashed"] = f"{_crash(error)}, {at}"
+        result["lacks"] = left_out.library(error)
     return result | {"seconds": time.process_time() - start}
 
 

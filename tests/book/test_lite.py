@@ -139,7 +139,20 @@ class TestInTheBrowser:
             notebook.says(proof, "eq-transition-cases holds")
             assert "Error" not in imports.inner_text()
             arrays = notebook.run("def transition(k, beta)")
-            notebook.says(arrays, "needs NumPy")
+            notebook.says(
+                arrays, "needs NumPy. It comes from Pyodide's distribution, over the network"
+            )
+            assert "Traceback" not in arrays.inner_text()
+            assert notebook.broken == []
+
+    def test_all_cells_of_a_chapter_offline_throw_no_page_error(self, browser, server):
+        """The first cell that needs an array ends the run; the page goes on to its last cell."""
+        with Notebook(browser, server, CHAPTER) as notebook:
+            notebook.cell("await browser.fetch").locator(".cm-content").click()
+            notebook.page.get_by_role("menuitem", name="Run").first.click()
+            notebook.page.get_by_text("Run All Cells", exact=True).first.click()
+            notebook.says(notebook.cell("def transition(k, beta)"), "needs NumPy")
+            notebook.page.wait_for_timeout(1000)  # the page draws what it went on to
             assert notebook.broken == []
 
     def test_online_numpy_comes_from_the_address_in_the_lock_file(self, browser, server, packages):

@@ -3,9 +3,8 @@
 from functools import cache
 
 import numpy as np
-import torch
 
-from ... import ops, scalar_decay
+from ... import scalar_decay
 from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, case, sizes
 from .draws import Draw
 from .memory import decays, fading, weights
@@ -162,6 +161,10 @@ def gate(draw):
     Where one derivative is meant, all else is constant: with some change of g_t, the change of
     the other letter is this one over the derivative.
     """
+    import torch  # here: all other worlds of the chapter need none
+
+    from ... import ops
+
     draw, T = draw.anew(), sizes(draw)[0]
     a, bias, A_log = draw.array(T), draw.number(), draw.number()
     leaves = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in (a, [A_log] * T)]
