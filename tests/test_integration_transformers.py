@@ -573,16 +573,29 @@ def test_a_layer_whose_forward_was_replaced():
 # With flash-linear-attention, and the example
 
 
-@pytest.mark.filterwarnings("ignore:Triton is not supported on current platform")
-def test_a_cpu_model_with_fla_installed():
-    """In a fresh process, as users have it: transformers' own path fails there, ours does not."""
+def fresh(code, folder, fla):
+    """What `code` prints in a process of its own, as users have it: with fla or without."""
+    path = [str(folder), *sys.path]
+    hidden = "" if fla else "sys.modules['fla'] = None"
+    code = f"import sys\nsys.path[:] = {path!r}\n{hidden}\n{code}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def skip_unless_fla_fails():
     if importlib.util.find_spec("fla") is None:
         pytest.skip("flash-linear-attention is not installed")
     if torch.cuda.is_available():
         pytest.skip("flash-linear-attention may run CPU tensors' work on this machine's GPU")
-    code = f"""
-import sys, torch
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+
+
+@pytest.mark.peers
+def test_a_cpu_model_with_fla_installed():
+    """transformers' own path fails there, ours does not."""
+    skip_unless_fla_fails()
+    code = """
+import torch
 import test_integration_transformers as t
 model, ids = t.build(), t.prompts()[0]
 def works():
@@ -595,23 +608,25 @@ own = works()
 with t.use_gdn_ref(model):
     print(own, works())
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["False", "True"]
+    assert fresh(code, Path(__file__).parent, fla=True).split() == ["False", "True"]
+
+
+EXAMPLE = "import swap_into_qwen3_next as example\nexample.main()"
+EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def test_the_example():
-    path = Path(__file__).parents[1] / "examples" / "swap_into_qwen3_next.py"
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    expected = "same tokens: True"
-    if importlib.util.find_spec("fla") is not None and not torch.cuda.is_available():
-        expected = "transformers' own operators fail here"
-    assert expected in done.stdout
+    assert "same tokens: True" in fresh(EXAMPLE, EXAMPLES, fla=False)
+
+
+@pytest.mark.peers
+def test_the_example_with_fla_installed():
+    skip_unless_fla_fails()
+    assert "transformers' own operators fail here" in fresh(EXAMPLE, EXAMPLES, fla=True)
 
 
 def test_the_example_with_a_model_on_this_disk(tmp_path, monkeypatch, capsys):
-    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "examples")
+    monkeypatch.syspath_prepend(EXAMPLES)
     import swap_into_qwen3_next as example
     from tokenizers import Tokenizer, models
 
