@@ -19,6 +19,7 @@ from torch.nn.functional import silu
 
 from . import layer_validation, validation
 from .convolution import causal_conv1d
+from .gate_parameters import GateParameters, widened
 from .ops import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule
 
 DECODING_TOKENS = 8  # with a cache, up to this many tokens per sequence go one by one
@@ -79,7 +80,7 @@ class GatedRMSNorm(nn.Module):
         return (self.weight.to(exact) * y * silu(gate.to(exact))).to(x.dtype)  # eq-gated-norm
 
 
-class GatedDeltaNet(nn.Module):
+class GatedDeltaNet(GateParameters):
     """A Gated DeltaNet layer, for training, prefill and decoding.
 
     Parameters
@@ -103,7 +104,8 @@ class GatedDeltaNet(nn.Module):
     backend : {"auto", "reference", "triton"}
         Who runs the convolution and the rule; see `chunk_gated_delta_rule`.
     device, dtype : optional
-        Of the parameters. `A_log` and `dt_bias` are float32 at least, for they pass through `exp`.
+        Of the parameters. `A_log` and `dt_bias` are float32 at least, for they pass through `exp`,
+        and stay so when the layer, or a model with it, is cast to 16 bits.
 
     Raises
     ------
@@ -122,7 +124,7 @@ class GatedDeltaNet(nn.Module):
     - `A_log`, `dt_bias`, `[HV]`: the gate. `exp(A_log)` starts uniform in (0.01, 16) and
       `softplus(dt_bias)` log-uniform in (0.001, 0.1): where `W_a x = 0`, a head loses half its
       memory within 0.4 to 69,000 tokens. Leave both out of weight decay: their `_no_weight_decay`
-      is True, as in Mamba and flash-linear-attention;
+      is True, as in Mamba and flash-linear-attention, in copies and after `load_state_dict` too;
     - `o_norm`: one weight per value dimension, shared by the heads, 1 at the start;
     - `o_proj`, linear without bias: all heads' outputs back to a token.
 
@@ -164,12 +166,12 @@ class GatedDeltaNet(nn.Module):
         self.a_proj = nn.Linear(hidden_size, num_v_heads, bias=False, **made)
         self.b_proj = nn.Linear(hidden_size, num_v_heads, bias=False, **made)
         self.conv1d = nn.Conv1d(D, D, conv_size, groups=D, bias=conv_bias, **made)
-        made["dtype"] = torch.promote_types(dtype or torch.get_default_dtype(), torch.float32)
+        made["dtype"] = widened(dtype or torch.get_default_dtype())
         self.A_log = nn.Parameter(torch.empty(num_v_heads, **made))
         self.dt_bias = nn.Parameter(torch.empty(num_v_heads, **made))
         self.o_norm = GatedRMSNorm(head_v_dim, norm_eps, device, dtype)
         self.o_proj = nn.Linear(values, hidden_size, bias=False, device=device, dtype=dtype)
-        self.A_log._no_weight_decay = self.dt_bias._no_weight_decay = True
+        self.keep_gate()
         self.reset_parameters()
 
     @torch.no_grad()
