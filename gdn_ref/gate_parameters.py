@@ -13,8 +13,8 @@ class GateParameters(nn.Module):
     """A module whose own parameters, those of no submodule, are a gate's.
 
     They are float32 at least and have `_no_weight_decay = True`: after `to`, `half`, `bfloat16` and
-    the like, `copy.deepcopy`, `pickle`, and `load_state_dict` with `assign=True`, also where a model
-    around the module is meant. A subclass calls `keep_gate` when it has made them.
+    the like, `copy.deepcopy`, `pickle`, and `load_state_dict` with `assign=True`, of the module
+    or of a model around it. A subclass calls `keep_gate` when it has made them.
     """
 
     def keep_gate(self):

@@ -17,7 +17,7 @@ import torch
 from torch import nn
 from torch.nn.functional import silu
 
-from . import layer_validation, validation
+from . import drop_in, layer_validation, layer_weights, validation
 from .convolution import causal_conv1d
 from .gate_parameters import GateParameters, widened
 from .ops import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule
@@ -93,6 +93,8 @@ class GatedDeltaNet(GateParameters):
         Value heads HV, a multiple of H; value head h reads key head `h // (HV // H)`. Default: H.
     head_v_dim : int, optional
         Size V of a value. Default: `2 * head_dim`, as in flash-linear-attention.
+    expand_v : float, optional
+        The same as a multiple of `head_dim`.
     conv_size : int
         Width W of the short convolution.
     conv_bias : bool
@@ -103,6 +105,9 @@ class GatedDeltaNet(GateParameters):
         Added to the mean square in the output norm.
     backend : {"auto", "reference", "triton"}
         Who runs the convolution and the rule; see `chunk_gated_delta_rule`.
+    **foreign
+        What only flash-linear-attention's layer has, with the values that ask for nothing else:
+        `gdn_ref.drop_in` lists it.
     device, dtype : optional
         Of the parameters. `A_log` and `dt_bias` are float32 at least, for they pass through `exp`,
         and stay so when the layer, or a model with it, is cast to 16 bits.
@@ -110,7 +115,7 @@ class GatedDeltaNet(GateParameters):
     Raises
     ------
     TypeError, ValueError
-        A size is not a positive integer, HV no multiple of H, or another argument wrong.
+        A size is not a positive integer, HV no multiple of H, or another argument wrong or unknown.
 
     Notes
     -----
@@ -139,14 +144,15 @@ class GatedDeltaNet(GateParameters):
     def __init__(
         self, hidden_size, num_heads, head_dim, *, num_v_heads=None, head_v_dim=None, conv_size=4,
         conv_bias=False, allow_neg_eigval=False, norm_eps=1e-5, backend="auto", device=None,
-        dtype=None,
+        dtype=None, expand_v=None, **foreign,
     ):  # fmt: skip
         super().__init__()
+        drop_in.settle("GatedDeltaNet", drop_in.LAYER, foreign)
         layer_validation.check_sizes(
             hidden_size=hidden_size, num_heads=num_heads, head_dim=head_dim, conv_size=conv_size
         )
         num_v_heads = num_heads if num_v_heads is None else num_v_heads
-        head_v_dim = 2 * head_dim if head_v_dim is None else head_v_dim
+        head_v_dim = layer_validation.value_dim(head_dim, head_v_dim, expand_v)
         layer_validation.check_sizes(num_v_heads=num_v_heads, head_v_dim=head_v_dim)
         layer_validation.check_layer(num_heads, num_v_heads, norm_eps, dtype)
         validation.check_flags(conv_bias=conv_bias, allow_neg_eigval=allow_neg_eigval)
@@ -192,7 +198,29 @@ class GatedDeltaNet(GateParameters):
         )
         return ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
 
-    def forward(self, x, cache=None, cu_seqlens=None, attention_mask=None, cp_context=None):
+    @classmethod
+    def from_fla(cls, layer, backend="auto"):
+        """A layer of flash-linear-attention 0.6.0 as one of ours: its sizes, options and weights.
+
+        Parameters
+        ----------
+        layer : fla.layers.GatedDeltaNet
+            It stays as it is: the weights are copied, to tensors of the type of `q_proj.weight`.
+        backend : {"auto", "reference", "triton"}
+            See the class.
+
+        Raises
+        ------
+        TypeError
+            It is another module, or has no output gate, no convolution, or a sigmoid as its gate.
+        """
+        ours = cls(**layer_weights.options_of_fla(layer), backend=backend)
+        ours.load_state_dict(layer_weights.from_fla(layer))
+        return ours.train(layer.training)
+
+    def forward(
+        self, x, cache=None, cu_seqlens=None, attention_mask=None, cp_context=None, **foreign
+    ):
         """The layer's output for the tokens `x`, after those that `cache` has seen.
 
         Parameters
@@ -209,6 +237,8 @@ class GatedDeltaNet(GateParameters):
         cp_context : gdn_ref.distributed.CPContext, optional
             `x` is this rank's shard of a packed batch, and the call a collective; then all
             arguments between must be None.
+        **foreign
+            Of flash-linear-attention's layers: `use_cache=False` and the like; see the class.
 
         Returns
         -------
@@ -219,10 +249,12 @@ class GatedDeltaNet(GateParameters):
         TypeError, ValueError, ImportError
             As `chunk_gated_delta_rule`; the cache is then as it was.
         """
+        if foreign:
+            drop_in.settle("GatedDeltaNet.forward", drop_in.FORWARD, foreign)
         if cache is not None and not isinstance(cache, GatedDeltaNetCache):
             raise TypeError(f"cache: expected a GatedDeltaNetCache, got {type(cache).__name__}")
         if cp_context is not None:
-            layer_validation.check_alone(
+            validation.check_alone(
                 "cp_context", cache=cache, cu_seqlens=cu_seqlens, attention_mask=attention_mask
             )
         past = GatedDeltaNetCache() if cache is None else cache

@@ -11,7 +11,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.nn.functional import softplus
 
-from . import compiled, reference, validation
+from . import compiled, drop_in, reference, validation
 from .prepared import RULE, prepared
 from .reference import in_dtype
 
@@ -23,7 +23,7 @@ def chunk_gated_delta_rule(
     use_qk_l2norm_in_kernel=False, *, cu_seqlens=None, state_v_first=False,
     use_gate_in_kernel=False, A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False,
     allow_neg_eigval=False, chunk_size=64, backend="auto", batch_invariant=False,
-    transpose_state_layout=None,
+    transpose_state_layout=None, cu_seqlens_cpu=None, cp_context=None, **foreign,
 ):  # fmt: skip
     """Gated delta rule over whole sequences, chunk by chunk: for training and prefill.
 
@@ -79,6 +79,14 @@ def chunk_gated_delta_rule(
         reference takes the sequences of a batch one by one.
     transpose_state_layout : bool, optional
         The older name of `state_v_first`, which flash-linear-attention still takes.
+    cu_seqlens_cpu : torch.Tensor, [N + 1], int32 or int64, optional
+        A copy of `cu_seqlens` on the host: its values are believed where reading those would wait.
+    cp_context : gdn_ref.distributed.CPContext, optional
+        The tokens are this rank's shard of a packed batch, and the call is that of
+        `gdn_ref.distributed.chunk_gated_delta_rule`, a collective; it stands for `cu_seqlens`.
+    **foreign
+        What only flash-linear-attention's and transformers' functions have, where it changes
+        nothing here: `gdn_ref.drop_in` lists it.
 
     Returns
     -------
@@ -90,7 +98,7 @@ def chunk_gated_delta_rule(
     Raises
     ------
     TypeError
-        An argument has the wrong Python type, or is unknown.
+        An argument has the wrong Python type, is unknown, or asks for what ours do not do.
     ValueError
         A shape, dtype, device or value is wrong, or Triton cannot run these arguments.
     ImportError
@@ -114,6 +122,23 @@ def chunk_gated_delta_rule(
         validation.check_chunk_size(chunk_size)
     if transpose_state_layout is not None:
         state_v_first = validation.renamed(state_v_first, transpose_state_layout)
+    if foreign:
+        packed = cu_seqlens is not None or cp_context is not None
+        drop_in.settle("chunk_gated_delta_rule", drop_in.CHUNK, foreign, packed)
+    if cp_context is not None:
+        validation.check_alone(
+            "cp_context", cu_seqlens=cu_seqlens, cu_seqlens_cpu=cu_seqlens_cpu,
+            batch_invariant=batch_invariant or None,
+        )  # fmt: skip
+        return drop_in.on_ranks(
+            cp_context, q, k, v, g, beta, scale, initial_state, output_final_state,
+            use_qk_l2norm_in_kernel, state_v_first=state_v_first, A_log=A_log, dt_bias=dt_bias,
+            use_gate_in_kernel=use_gate_in_kernel, allow_neg_eigval=allow_neg_eigval,
+            use_beta_sigmoid_in_kernel=use_beta_sigmoid_in_kernel, chunk_size=chunk_size,
+            backend=backend,
+        )  # fmt: skip
+    if cu_seqlens_cpu is not None:
+        drop_in.take_host_copy(cu_seqlens, cu_seqlens_cpu)
     return gated_delta_rule(
         q, k, v, g, beta, scale, initial_state, output_final_state, use_qk_l2norm_in_kernel,
         cu_seqlens, state_v_first, use_gate_in_kernel, A_log, dt_bias, use_beta_sigmoid_in_kernel,
@@ -122,16 +147,18 @@ def chunk_gated_delta_rule(
 
 
 def fused_recurrent_gated_delta_rule(
-    q, k, v, *, g=..., gk=None, gv=None, beta, scale=None, initial_state=None,
-    output_final_state=False, use_qk_l2norm_in_kernel=False, cu_seqlens=None, state_v_first=False,
-    use_gate_in_kernel=False, A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False,
-    allow_neg_eigval=False, backend="auto", batch_invariant=False, transpose_state_layout=None,
+    q, k, v, g=..., gk=None, gv=None, beta=..., scale=None, initial_state=None,
+    output_final_state=False, use_qk_l2norm_in_kernel=False, *, cu_seqlens=None,
+    state_v_first=False, use_gate_in_kernel=False, A_log=None, dt_bias=None,
+    use_beta_sigmoid_in_kernel=False, allow_neg_eigval=False, backend="auto",
+    batch_invariant=False, transpose_state_layout=None, cu_seqlens_cpu=None, **foreign,
 ):  # fmt: skip
     """Gated delta rule token by token (eq-gdn-recurrence, eq-gdn-step): for decoding.
 
     The same function as `chunk_gated_delta_rule`: all other parameters, results, errors, notes and
     references are described there. Both backends take one token at a time, and Triton the chunk
     form, at chunk size 64, where a gradient is asked for. To keep states in a pool, see `decode`.
+    The order of its arguments is flash-linear-attention's: pass g and beta by keyword.
 
     Parameters
     ----------
@@ -152,8 +179,18 @@ def fused_recurrent_gated_delta_rule(
         if gk is None and gv is None:
             raise TypeError("g: expected a torch.Tensor, or None for no decay, got nothing")
         g = None
+    if beta is ...:
+        raise TypeError(
+            "beta: expected a torch.Tensor [B, T, HV], got nothing; torch.ones is what "
+            "flash-linear-attention takes then"
+        )
     if transpose_state_layout is not None:
         state_v_first = validation.renamed(state_v_first, transpose_state_layout)
+    if foreign:
+        packed = cu_seqlens is not None
+        drop_in.settle("fused_recurrent_gated_delta_rule", drop_in.RECURRENT, foreign, packed)
+    if cu_seqlens_cpu is not None:
+        drop_in.take_host_copy(cu_seqlens, cu_seqlens_cpu)
     return gated_delta_rule(
         q, k, v, g, beta, scale, initial_state, output_final_state, use_qk_l2norm_in_kernel,
         cu_seqlens, state_v_first, use_gate_in_kernel, A_log, dt_bias, use_beta_sigmoid_in_kernel,

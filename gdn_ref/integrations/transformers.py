@@ -104,7 +104,7 @@ def remove_gdn_ref(model):
 
 
 class Swap:
-    """A model that computes with gdn_ref, and the way back.
+    """A model that computes with gdn_ref, and the way back. It prints what calls what.
 
     Attributes
     ----------
@@ -114,6 +114,20 @@ class Swap:
 
     def __init__(self, model):
         self.model = model
+
+    def __repr__(self):
+        model = type(self.model).__name__
+        swapped = [(name, x) for name, x in self.model.named_modules() if isinstance(x, UsesGdnRef)]
+        if not swapped:
+            return f"Swap({model}): removed, its layers call transformers' own operators"
+        names, layers = zip(*swapped, strict=True)
+        lines = [f"Swap({model}, backend={layers[0].backend!r})"]
+        for theirs in dict.fromkeys(x.theirs for x in layers):
+            mine = [name for name, x in swapped if x.theirs is theirs]
+            place = mine[0] if len(mine) == 1 else f"{mine[0]} to {mine[-1]}"
+            lines.append(f"{len(mine)} {theirs.__name__}, {place or 'the model itself'}")
+        lines += [f"{name} -> gdn_ref.{ours.__name__}" for name, ours in OPERATORS.items()]
+        return "\n  ".join(lines)
 
     def remove(self):
         """Put transformers' operators back; a second call does nothing."""
