@@ -105,12 +105,12 @@ class GatedDeltaNet(GateParameters):
         Added to the mean square in the output norm.
     backend : {"auto", "reference", "triton"}
         Who runs the convolution and the rule; see `chunk_gated_delta_rule`.
-    **foreign
-        What only flash-linear-attention's layer has, with the values that ask for nothing else:
-        `gdn_ref.drop_in` lists it.
     device, dtype : optional
         Of the parameters. `A_log` and `dt_bias` are float32 at least, for they pass through `exp`,
         and stay so when the layer, or a model with it, is cast to 16 bits.
+    **foreign
+        What only flash-linear-attention's layer has, with the values that ask for nothing else:
+        `gdn_ref.drop_in` lists it.
 
     Raises
     ------
@@ -238,7 +238,7 @@ class GatedDeltaNet(GateParameters):
             `x` is this rank's shard of a packed batch, and the call a collective; then all
             arguments between must be None.
         **foreign
-            Of flash-linear-attention's layers: `use_cache=False` and the like; see the class.
+            Of flash-linear-attention's layers: `use_cache=False` and the like, as for the class.
 
         Returns
         -------
