@@ -13,7 +13,7 @@ help: ## this list
 
 env: $(STAMP) ## the environment in .venv (PYTHON=python3.12 picks another Python)
 
-$(STAMP): requirements.txt pyproject.toml
+$(STAMP): requirements.txt pyproject.toml setup.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -r requirements.txt -e .
 	@touch $@
@@ -60,9 +60,10 @@ zip: env ## the built book as _build/gated-deltanet.zip, to open from its files
 links: env ## ask for every external address of book/_data/external_links.txt, over the network
 	$(BIN)/python book/site/links.py check
 
-lint: env ## ruff, and no outputs in the notebooks
+lint: env ## ruff, types of the public functions by mypy and pyright, and no outputs in the notebooks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tests/check_types.py
 	$(BIN)/nbstripout --verify --keep-id chapters/*.ipynb book/*.ipynb
 
 format: env ## let ruff mend what it can, and strip the notebooks

@@ -22,6 +22,31 @@ The chapters and `gdn_ref.proofs` derive and check every equation that the code 
 
 from importlib import import_module
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what the lazy names are
+    from . import affine as affine
+    from . import backward as backward
+    from . import chunking as chunking
+    from . import convolution as convolution
+    from . import delta_rule as delta_rule
+    from . import distributed as distributed
+    from . import family as family
+    from . import gated_delta_rule as gated_delta_rule
+    from . import layer_weights as layer_weights
+    from . import layers as layers
+    from . import linear_attention as linear_attention
+    from . import ops as ops
+    from . import scalar_decay as scalar_decay
+    from . import wy as wy
+    from .ahead_of_time import precompile as precompile
+    from .convolution import causal_conv1d as causal_conv1d
+    from .convolution import causal_conv1d_update as causal_conv1d_update
+    from .decoding import decode as decode
+    from .layers import GatedDeltaNet as GatedDeltaNet
+    from .layers import GatedDeltaNetCache as GatedDeltaNetCache
+    from .ops import chunk_gated_delta_rule as chunk_gated_delta_rule
+    from .ops import fused_recurrent_gated_delta_rule as fused_recurrent_gated_delta_rule
 
 __version__ = "0.1.0"
 
@@ -57,7 +82,8 @@ _NEED_TORCH = {*_HOME.values(), "distributed", "layer_weights"}
 __all__ = ["__version__", *_HOME, *_MODULES]
 
 
-def __getattr__(name):
+def _load(name: str) -> Any:
+    """The module's `__getattr__`."""
     if name not in _HOME and name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
@@ -74,7 +100,11 @@ def __getattr__(name):
     return value
 
 
-def __dir__():
+if not TYPE_CHECKING:  # a checker would take any name for one of ours
+    __getattr__ = _load
+
+
+def __dir__() -> list[str]:
     """The public names, those that need PyTorch only where it is installed."""
     torch = find_spec("torch") is not None
     return sorted(name for name in __all__ if torch or _HOME.get(name, name) not in _NEED_TORCH)

@@ -1,9 +1,14 @@
 """Compile ahead of the first call, which would otherwise wait for it."""
 
+from collections.abc import Callable
+from typing import ParamSpec
+
 import torch
 
+P = ParamSpec("P")
 
-def precompile(function, /, *args, **kwargs):
+
+def precompile(function: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> None:
     """Compile the kernels that `function(*args, **kwargs)` and its backward pass run, and run none.
 
     They are compiled side by side, and kept on disk by Triton as all its kernels are. Numbers in

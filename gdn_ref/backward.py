@@ -10,9 +10,12 @@ from array_api_compat import array_namespace
 from . import wy
 from .chunking import check_state, count_tokens, decay, transpose, zero_state
 from .gated_delta_rule import chunk as chunk_forward
+from .types import Array
 
 
-def chunk(S, q, k, v, g, beta, dO, dS_next):
+def chunk(
+    S: Array, q: Array, k: Array, v: Array, g: Array, beta: Array, dO: Array, dS_next: Array
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     """Gradients of one chunk: `dS, dq, dk, dv, dg, dbeta`.
 
     The chunk is computed again from the state `S` that it received. Its one system is solved once
@@ -52,7 +55,10 @@ def chunk(S, q, k, v, g, beta, dO, dS_next):
     return dS, dq, dk_reading + dk_read, dv, dg, dbeta
 
 
-def gradients(q, k, v, g, beta, S=None, dO=None, dS=None, chunk_size=64):
+def gradients(
+    q: Array, k: Array, v: Array, g: Array, beta: Array, S: Array | None = None,
+    dO: Array | None = None, dS: Array | None = None, chunk_size: int = 64,
+) -> tuple[Array, Array, Array, Array, Array, Array]:  # fmt: skip
     """Gradients of `gated_delta_rule.chunkwise`: `dq, dk, dv, dg, dbeta, dS`.
 
     Parameters

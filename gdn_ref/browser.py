@@ -13,7 +13,7 @@ NAMES = {"numpy": "NumPy", "matplotlib": "Matplotlib"}
 SOURCE = "It comes from Pyodide's distribution, over the network, and could not be loaded"
 
 
-async def fetch(*packages):
+async def fetch(*packages: str) -> None:
     """Load `packages` from Pyodide's distribution, say what came, and stand in for the rest.
 
     Outside the browser they are installed, and there is nothing to load.
@@ -46,7 +46,7 @@ async def fetch(*packages):
         print(f"{' and '.join(NAMES[name] for name in packages)}: ready")
 
 
-def stand_in():
+def stand_in() -> None:
     """From now on, `import numpy` succeeds where NumPy is not installed; its use raises.
 
     The same for Matplotlib. An installed one is found first.

@@ -9,34 +9,37 @@ Layout: tokens are rows (the last axis but one), heads and batch stand in front,
 """
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from .types import AnyArray, Array
 
-def outer(a, b):
+
+def outer(a: Array, b: Array) -> Array:
     """`a b^T` over the last axis: `[..., m]` and `[..., n]` give `[..., m, n]`."""
     return a[..., :, None] * b[..., None, :]
 
 
-def add_outer(S, a, b):
+def add_outer(S: Array, a: Array, b: Array) -> Array:
     """`S + a b^T`. PyTorch does it in one pass, in whatever order S lies in memory."""
     if hasattr(S, "addcmul"):
         return S.addcmul(a[..., :, None], b[..., None, :])
     return S + outer(a, b)
 
 
-def matvec(M, x):
+def matvec(M: Array, x: Array) -> Array:
     """`M x` over the last axes: `[..., m, n]` and `[..., n]` give `[..., m]`."""
     return (x[..., None, :] @ transpose(M))[..., 0, :]  # a column on the right would be slow
 
 
-def transpose(M):
+def transpose(M: Array) -> Array:
     """Swap the last two axes."""
     return M.mT
 
 
-def zero_state(k, v):
+def zero_state(k: Array, v: Array) -> Array:
     """The empty memory, `[..., d_v, d_k]`, for keys `[..., T, d_k]` and values `[..., T, d_v]`."""
     xp = array_namespace(k, v)
     batch = np.broadcast_shapes(tuple(k.shape[:-2]), tuple(v.shape[:-2]))
@@ -44,7 +47,7 @@ def zero_state(k, v):
     return xp.zeros((*batch, v.shape[-1], k.shape[-1]), dtype=dtype, device=device(v))
 
 
-def count_tokens(vectors, scalars):
+def count_tokens(vectors: Sequence[AnyArray], scalars: Sequence[AnyArray]) -> int:
     """T, of which each of the `vectors`, `[..., T, d]`, and `scalars`, `[..., T]`, has as many.
 
     A scan takes slices, and a slice past the end is short without a word; one of length 1 would
@@ -61,7 +64,7 @@ def count_tokens(vectors, scalars):
     return found[0][0]
 
 
-def check_state(k, v, **states):
+def check_state(k: AnyArray, v: AnyArray, **states: AnyArray) -> None:
     """Each of `states` is `[..., d_v, d_k]`: a row or a column of length 1 would broadcast."""
     sizes = v.shape[-1], k.shape[-1]
     for name, S in states.items():
@@ -71,7 +74,10 @@ def check_state(k, v, **states):
             raise ValueError(f"{name}: expected {expected}, got shape {shape}")
 
 
-def scan_tokens(step, S, vectors, scalars=()):
+def scan_tokens(
+    step: Callable[..., tuple[Array, Array]], S: Array, vectors: Sequence[Array],
+    scalars: Sequence[Array] = (),
+) -> tuple[Array, Array]:  # fmt: skip
     """The recurrent form: `o, S = step(S, *vectors_t, *scalars_t)` token by token.
 
     `vectors` are arrays `[..., T, d]`, the values last; `scalars` are arrays `[..., T]`.
@@ -87,7 +93,10 @@ def scan_tokens(step, S, vectors, scalars=()):
     return array_namespace(values).stack(outputs, axis=-2) if outputs else values, S
 
 
-def scan_chunks(chunk, S, vectors, scalars=(), chunk_size=64):
+def scan_chunks(
+    chunk: Callable[..., tuple[Array, Array]], S: Array, vectors: Sequence[Array],
+    scalars: Sequence[Array] = (), chunk_size: int = 64,
+) -> tuple[Array, Array]:  # fmt: skip
     """The chunkwise form: `O, S = chunk(S, *vectors_C, *scalars_C)` chunk by chunk.
 
     Arguments as in `scan_tokens`. The last chunk holds what is left, so the length need not be
@@ -106,14 +115,14 @@ def scan_chunks(chunk, S, vectors, scalars=(), chunk_size=64):
     return array_namespace(values).concat(outputs, axis=-2) if outputs else values, S
 
 
-def causal_mask(x):
+def causal_mask(x: Array) -> Array:
     """`M`, `[C, C]`: one where row `r` may see column `i <= r`; for `x` of shape `[..., C, d]`."""
     xp = array_namespace(x)
     C = x.shape[-2]
     return xp.tril(xp.ones((C, C), dtype=x.dtype, device=device(x)))
 
 
-def decay(g):
+def decay(g: Array) -> tuple[Array, Array]:
     """The decays inside a chunk, from log-decays `g`, `[..., C]` (natural log, at most 0).
 
     Returns

@@ -17,18 +17,22 @@ Their names and ours:
 """
 
 from functools import partial
+from typing import Any, Literal
 
 import torch
 from torch.nn.functional import silu
 
 from . import layer_validation, validation
 from .ops import asks_gradient
+from .types import Backend
 
 
 def causal_conv1d(
-    x, weight, bias=None, *, initial_state=None, output_final_state=False, cu_seqlens=None,
-    activation="silu", backend="auto",
-):  # fmt: skip
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None, *,
+    initial_state: torch.Tensor | None = None, output_final_state: bool = False,
+    cu_seqlens: torch.Tensor | None = None, activation: Literal["silu"] | None = "silu",
+    backend: Backend = "auto",
+) -> tuple[torch.Tensor, torch.Tensor | Any]:  # fmt: skip
     """Causal depthwise convolution over whole sequences, padded or packed.
 
     Parameters
@@ -78,9 +82,10 @@ def causal_conv1d(
 
 
 def causal_conv1d_update(
-    x, pool, weight, bias=None, *, slot_idx=None, cu_seqlens=None, activation="silu",
-    backend="auto",
-):  # fmt: skip
+    x: torch.Tensor, pool: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None, *,
+    slot_idx: torch.Tensor | None = None, cu_seqlens: torch.Tensor | None = None,
+    activation: Literal["silu"] | None = "silu", backend: Backend = "auto",
+) -> torch.Tensor:  # fmt: skip
     """Causal depthwise convolution of one or a few new tokens per sequence: for decoding.
 
     Each sequence continues from its slot of a pool of states, which is updated in place. Slots

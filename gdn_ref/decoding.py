@@ -12,13 +12,17 @@ import torch
 from . import compiled, layer_validation, validation
 from .ops import asks_gradient, fused_recurrent_gated_delta_rule
 from .prepared import DECODE, prepared
+from .types import Backend
 
 
 def decode(
-    q, k, v, g, beta, pool, slot_idx, *, cu_seqlens=None, scale=None,
-    use_qk_l2norm_in_kernel=False, state_v_first=False, use_gate_in_kernel=False, A_log=None,
-    dt_bias=None, use_beta_sigmoid_in_kernel=False, allow_neg_eigval=False, backend="auto",
-):  # fmt: skip
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor | None, beta: torch.Tensor,
+    pool: torch.Tensor, slot_idx: torch.Tensor | None, *, cu_seqlens: torch.Tensor | None = None,
+    scale: float | None = None, use_qk_l2norm_in_kernel: bool = False, state_v_first: bool = False,
+    use_gate_in_kernel: bool = False, A_log: torch.Tensor | None = None,
+    dt_bias: torch.Tensor | None = None, use_beta_sigmoid_in_kernel: bool = False,
+    allow_neg_eigval: bool = False, backend: Backend = "auto",
+) -> torch.Tensor:  # fmt: skip
     """Gated delta rule for the next tokens of N sequences, whose states live in a pool.
 
     Sequence n keeps its state in `pool[slot_idx[n]]`. For each of its tokens, in order, each

@@ -19,16 +19,17 @@ from .chunking import (
     transpose,
     zero_state,
 )
+from .types import Array
 
 
-def step(S, q, k, v, beta):
+def step(S: Array, q: Array, k: Array, v: Array, beta: Array) -> tuple[Array, Array]:
     """One token: read the old value, correct it, write, read out. Returns `(o, S)`."""
     delta = beta[..., None] * (v - matvec(S, k))
     S = add_outer(S, delta, k)
     return matvec(S, q), S
 
 
-def chunk(S, q, k, v, beta):
+def chunk(S: Array, q: Array, k: Array, v: Array, beta: Array) -> tuple[Array, Array]:
     """C tokens at once (eq-delta-rule-chunk): linear attention on corrected values `delta`."""
     M = causal_mask(q)
     A = wy.interaction(k, beta)
@@ -37,16 +38,22 @@ def chunk(S, q, k, v, beta):
     return O, S + transpose(delta) @ k
 
 
-def recurrent(q, k, v, beta, S=None):
+def recurrent(
+    q: Array, k: Array, v: Array, beta: Array, S: Array | None = None
+) -> tuple[Array, Array]:
     """Token by token. Returns `(O, S)`."""
     return scan_tokens(step, zero_state(k, v) if S is None else S, (q, k, v), (beta,))
 
 
-def chunkwise(q, k, v, beta, S=None, chunk_size=64):
+def chunkwise(
+    q: Array, k: Array, v: Array, beta: Array, S: Array | None = None, chunk_size: int = 64
+) -> tuple[Array, Array]:
     """Chunk by chunk. Returns `(O, S)`."""
     return scan_chunks(chunk, zero_state(k, v) if S is None else S, (q, k, v), (beta,), chunk_size)
 
 
-def parallel(q, k, v, beta, S=None):
+def parallel(
+    q: Array, k: Array, v: Array, beta: Array, S: Array | None = None
+) -> tuple[Array, Array]:
     """All tokens at once: one triangular system of the sequence's length. Returns `(O, S)`."""
     return chunkwise(q, k, v, beta, S, chunk_size=max(1, q.shape[-2]))

@@ -14,9 +14,10 @@ from array_api_compat import array_namespace
 
 from . import wy
 from .chunking import add_outer, decay, matvec, scan_chunks, scan_tokens, transpose, zero_state
+from .types import Array
 
 
-def step(S, q, k, v, g, beta):
+def step(S: Array, q: Array, k: Array, v: Array, g: Array, beta: Array) -> tuple[Array, Array]:
     """One token (eq-gdn-step): decay, read, correct, write, read out. Returns `(o, S)`."""
     alpha = array_namespace(g).exp(g)
     S = alpha[..., None, None] * S
@@ -25,7 +26,7 @@ def step(S, q, k, v, g, beta):
     return matvec(S, q), S
 
 
-def chunk(S, q, k, v, g, beta):
+def chunk(S: Array, q: Array, k: Array, v: Array, g: Array, beta: Array) -> tuple[Array, Array]:
     """C tokens at once; row r of `delta` is the `delta` of token r in `step`.
 
     (I + A) delta = B (V - diag(gamma) K S^T)                    (eq-gdn-chunk-delta)
@@ -41,17 +42,24 @@ def chunk(S, q, k, v, g, beta):
     return O, S
 
 
-def recurrent(q, k, v, g, beta, S=None):
+def recurrent(
+    q: Array, k: Array, v: Array, g: Array, beta: Array, S: Array | None = None
+) -> tuple[Array, Array]:
     """Token by token. Returns `(O, S)`."""
     return scan_tokens(step, zero_state(k, v) if S is None else S, (q, k, v), (g, beta))
 
 
-def chunkwise(q, k, v, g, beta, S=None, chunk_size=64):
+def chunkwise(
+    q: Array, k: Array, v: Array, g: Array, beta: Array, S: Array | None = None,
+    chunk_size: int = 64,
+) -> tuple[Array, Array]:  # fmt: skip
     """Chunk by chunk. Returns `(O, S)`."""
     S = zero_state(k, v) if S is None else S
     return scan_chunks(chunk, S, (q, k, v), (g, beta), chunk_size)
 
 
-def parallel(q, k, v, g, beta, S=None):
+def parallel(
+    q: Array, k: Array, v: Array, g: Array, beta: Array, S: Array | None = None
+) -> tuple[Array, Array]:
     """All tokens at once: one triangular system of the sequence's length. Returns `(O, S)`."""
     return chunkwise(q, k, v, g, beta, S, chunk_size=max(1, q.shape[-2]))

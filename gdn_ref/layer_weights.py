@@ -70,7 +70,7 @@ def check_heads(num_heads, weights):
         raise ValueError(f"num_heads: expected a divisor of HV = {value_heads}, got {num_heads}")
 
 
-def from_fla(weights):
+def from_fla(weights: Mapping[str, torch.Tensor] | nn.Module) -> dict[str, torch.Tensor]:
     """From `fla.layers.GatedDeltaNet`, or its state dict: the three convolutions become one."""
     if is_of_fla(weights):
         options_of_fla(weights)
@@ -104,7 +104,7 @@ def options_of_fla(layer):
     return options | {"norm_eps": layer.o_norm.eps, "device": weight.device, "dtype": weight.dtype}
 
 
-def to_fla(weights):
+def to_fla(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """To `fla.layers.GatedDeltaNet`."""
     check(weights, *OURS)
     theirs = {name: x for name, x in weights.items() if not name.startswith("conv1d.")}
@@ -115,7 +115,7 @@ def to_fla(weights):
     return theirs
 
 
-def from_qwen3_5(weights):
+def from_qwen3_5(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """From transformers' `Qwen3_5GatedDeltaNet`, dense or of a mixture of experts."""
     check(weights, *(f"in_proj_{name}.weight" for name in ("qkv", "z", "b", "a")))
     ours = {QWEN.get(name, name): x for name, x in weights.items() if "in_proj" not in name}
@@ -126,7 +126,7 @@ def from_qwen3_5(weights):
     return ours | projections(q, k, v, g, b, a)
 
 
-def to_qwen3_5(weights):
+def to_qwen3_5(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """To transformers' `Qwen3_5GatedDeltaNet`."""
     check(weights, *OURS)
     q, k, v, g, b, a = (weights[f"{name}_proj.weight"] for name in "qkvgba")
@@ -134,7 +134,7 @@ def to_qwen3_5(weights):
     return qwen_rest(weights) | {f"in_proj_{name}.weight": x for name, x in parts.items()}
 
 
-def from_qwen3_next(weights, num_heads):
+def from_qwen3_next(weights: Mapping[str, torch.Tensor], num_heads: int) -> dict[str, torch.Tensor]:
     """From transformers' `Qwen3NextGatedDeltaNet` with this number of key heads."""
     check(weights, "in_proj_qkvz.weight", "in_proj_ba.weight", "conv1d.weight", "A_log")
     check_heads(num_heads, weights)
@@ -148,7 +148,7 @@ def from_qwen3_next(weights, num_heads):
     return ours | projections(*(x.flatten(0, 1) for x in parts))
 
 
-def to_qwen3_next(weights, num_heads):
+def to_qwen3_next(weights: Mapping[str, torch.Tensor], num_heads: int) -> dict[str, torch.Tensor]:
     """To transformers' `Qwen3NextGatedDeltaNet` with this number of key heads."""
     check(weights, *OURS)
     check_heads(num_heads, weights)

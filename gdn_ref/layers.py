@@ -12,6 +12,7 @@ Source: Yang, Kautz, Hatamizadeh, "Gated Delta Networks" (arXiv 2412.06464).
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Unpack
 
 import torch
 from torch import nn
@@ -21,6 +22,10 @@ from . import drop_in, layer_validation, layer_weights, validation
 from .convolution import causal_conv1d
 from .gate_parameters import GateParameters, widened
 from .ops import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule
+from .types import Backend, OfForward, OfLayer
+
+if TYPE_CHECKING:
+    from .distributed import CPContext
 
 DECODING_TOKENS = 8  # with a cache, up to this many tokens per sequence go one by one
 
@@ -49,7 +54,7 @@ class GatedDeltaNetCache:
     conv_state: torch.Tensor | None = None
     recurrent_state: torch.Tensor | None = None
 
-    def reorder(self, sequences):
+    def reorder(self, sequences: torch.Tensor) -> None:
         """Keep these sequences, `[M]` integers, in this order; for beams, one may come twice."""
         states = {name: state for name, state in vars(self).items() if state is not None}
         for state in states.values():
@@ -61,19 +66,22 @@ class GatedDeltaNetCache:
 class GatedRMSNorm(nn.Module):
     """`weight * x / sqrt(mean(x^2) + eps) * silu(gate)` over the last axis, in float32 at least."""
 
-    def __init__(self, size, eps=1e-5, device=None, dtype=None):
+    def __init__(
+        self, size: int, eps: float = 1e-5, device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.eps = eps
         self.weight = nn.Parameter(torch.empty(size, device=device, dtype=dtype))
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         nn.init.ones_(self.weight)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{len(self.weight)}, eps={self.eps}"
 
-    def forward(self, x, gate):
+    def forward(self, x: torch.Tensor, gate: torch.Tensor) -> torch.Tensor:
         exact = torch.promote_types(x.dtype, torch.float32)
         y = x.to(exact)
         y = y * torch.rsqrt((y * y).mean(-1, keepdim=True) + self.eps)
@@ -142,10 +150,12 @@ class GatedDeltaNet(GateParameters):
     """
 
     def __init__(
-        self, hidden_size, num_heads, head_dim, *, num_v_heads=None, head_v_dim=None, conv_size=4,
-        conv_bias=False, allow_neg_eigval=False, norm_eps=1e-5, backend="auto", device=None,
-        dtype=None, expand_v=None, **foreign,
-    ):  # fmt: skip
+        self, hidden_size: int, num_heads: int, head_dim: int, *, num_v_heads: int | None = None,
+        head_v_dim: int | None = None, conv_size: int = 4, conv_bias: bool = False,
+        allow_neg_eigval: bool = False, norm_eps: float = 1e-5, backend: Backend = "auto",
+        device: torch.device | str | None = None, dtype: torch.dtype | None = None,
+        expand_v: float | None = None, **foreign: Unpack[OfLayer],
+    ) -> None:  # fmt: skip
         super().__init__()
         drop_in.settle("GatedDeltaNet", drop_in.LAYER, foreign)
         layer_validation.check_sizes(
@@ -181,13 +191,13 @@ class GatedDeltaNet(GateParameters):
         self.reset_parameters()
 
     @torch.no_grad()
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw `A_log` and `dt_bias` afresh (eq-gate-start)."""
         self.A_log.uniform_(0.01, 16).log_()
         dt = self.dt_bias.uniform_(math.log(1e-3), math.log(1e-1)).exp_()
         self.dt_bias.copy_(torch.log(torch.expm1(dt)))  # the inverse of softplus
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         shown = (
             "num_heads",
             "head_dim",
@@ -199,7 +209,7 @@ class GatedDeltaNet(GateParameters):
         return ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
 
     @classmethod
-    def from_fla(cls, layer, backend="auto"):
+    def from_fla(cls, layer: nn.Module, backend: Backend = "auto") -> "GatedDeltaNet":
         """A layer of flash-linear-attention 0.6.0 as one of ours: its sizes, options and weights.
 
         Parameters
@@ -219,8 +229,10 @@ class GatedDeltaNet(GateParameters):
         return ours.train(layer.training)
 
     def forward(
-        self, x, cache=None, cu_seqlens=None, attention_mask=None, cp_context=None, **foreign
-    ):
+        self, x: torch.Tensor, cache: GatedDeltaNetCache | None = None,
+        cu_seqlens: torch.Tensor | None = None, attention_mask: torch.Tensor | None = None,
+        cp_context: "CPContext | None" = None, **foreign: Unpack[OfForward],
+    ) -> torch.Tensor:  # fmt: skip
         """The layer's output for the tokens `x`, after those that `cache` has seen.
 
         Parameters
@@ -293,6 +305,14 @@ class GatedDeltaNet(GateParameters):
         if cache is not None:
             cache.conv_state, cache.recurrent_state = conv_state, recurrent_state
         return y
+
+    if TYPE_CHECKING:  # else a checker takes any arguments, as of any module of torch.nn
+
+        def __call__(
+            self, x: torch.Tensor, cache: GatedDeltaNetCache | None = None,
+            cu_seqlens: torch.Tensor | None = None, attention_mask: torch.Tensor | None = None,
+            cp_context: "CPContext | None" = None, **foreign: Unpack[OfForward],
+        ) -> torch.Tensor: ...  # fmt: skip
 
 
 def heads(x, size):

@@ -6,6 +6,8 @@ check the arguments, choose a backend, run it. Calls that look alike are checked
 """
 
 from functools import partial
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
 from torch.autograd import forward_ad
@@ -14,17 +16,26 @@ from torch.nn.functional import softplus
 from . import compiled, drop_in, reference, validation
 from .prepared import RULE, prepared
 from .reference import in_dtype
+from .types import Backend, OfChunk, OfRecurrent
+
+if TYPE_CHECKING:
+    from .distributed import CPContext
 
 NORM_EPSILON = 1e-6  # added to the squared norm, as flash-linear-attention does
 
 
 def chunk_gated_delta_rule(
-    q, k, v, g, beta, scale=None, initial_state=None, output_final_state=False,
-    use_qk_l2norm_in_kernel=False, *, cu_seqlens=None, state_v_first=False,
-    use_gate_in_kernel=False, A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False,
-    allow_neg_eigval=False, chunk_size=64, backend="auto", batch_invariant=False,
-    transpose_state_layout=None, cu_seqlens_cpu=None, cp_context=None, **foreign,
-):  # fmt: skip
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor | None, beta: torch.Tensor,
+    scale: float | None = None, initial_state: torch.Tensor | None = None,
+    output_final_state: bool = False, use_qk_l2norm_in_kernel: bool = False, *,
+    cu_seqlens: torch.Tensor | None = None, state_v_first: bool = False,
+    use_gate_in_kernel: bool = False, A_log: torch.Tensor | None = None,
+    dt_bias: torch.Tensor | None = None, use_beta_sigmoid_in_kernel: bool = False,
+    allow_neg_eigval: bool = False, chunk_size: int = 64, backend: Backend = "auto",
+    batch_invariant: bool = False, transpose_state_layout: bool | None = None,
+    cu_seqlens_cpu: torch.Tensor | None = None, cp_context: "CPContext | None" = None,
+    **foreign: Unpack[OfChunk],
+) -> tuple[torch.Tensor, torch.Tensor | Any]:  # fmt: skip
     """Gated delta rule over whole sequences, chunk by chunk: for training and prefill.
 
     Each value head keeps a state S, `[V, K]`, and for each token does
@@ -147,12 +158,18 @@ def chunk_gated_delta_rule(
 
 
 def fused_recurrent_gated_delta_rule(
-    q, k, v, g=..., gk=None, gv=None, beta=..., scale=None, initial_state=None,
-    output_final_state=False, use_qk_l2norm_in_kernel=False, *, cu_seqlens=None,
-    state_v_first=False, use_gate_in_kernel=False, A_log=None, dt_bias=None,
-    use_beta_sigmoid_in_kernel=False, allow_neg_eigval=False, backend="auto",
-    batch_invariant=False, transpose_state_layout=None, cu_seqlens_cpu=None, **foreign,
-):  # fmt: skip
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor,
+    g: torch.Tensor | EllipsisType | None = ..., gk: torch.Tensor | None = None,
+    gv: torch.Tensor | None = None, beta: torch.Tensor | EllipsisType = ...,
+    scale: float | None = None, initial_state: torch.Tensor | None = None,
+    output_final_state: bool = False, use_qk_l2norm_in_kernel: bool = False, *,
+    cu_seqlens: torch.Tensor | None = None, state_v_first: bool = False,
+    use_gate_in_kernel: bool = False, A_log: torch.Tensor | None = None,
+    dt_bias: torch.Tensor | None = None, use_beta_sigmoid_in_kernel: bool = False,
+    allow_neg_eigval: bool = False, backend: Backend = "auto", batch_invariant: bool = False,
+    transpose_state_layout: bool | None = None, cu_seqlens_cpu: torch.Tensor | None = None,
+    **foreign: Unpack[OfRecurrent],
+) -> tuple[torch.Tensor, torch.Tensor | Any]:  # fmt: skip
     """Gated delta rule token by token (eq-gdn-recurrence, eq-gdn-step): for decoding.
 
     The same function as `chunk_gated_delta_rule`: all other parameters, results, errors, notes and

@@ -10,9 +10,10 @@ decay. Sources: Bischof and Van Loan, 1987; Joffrain et al., 2006; Yang et al., 
 from array_api_compat import array_namespace, device, is_torch_namespace
 
 from .chunking import transpose
+from .types import Array
 
 
-def interaction(K, beta, Gamma=None):
+def interaction(K: Array, beta: Array, Gamma: Array | None = None) -> Array:
     """`A`, how much token r's read sees of token i's write.
 
     Strictly lower triangular, `A_ri = beta_r k_r^T k_i` (eq-interaction), with decay
@@ -24,7 +25,7 @@ def interaction(K, beta, Gamma=None):
     return array_namespace(K).tril(beta[..., None] * overlap, k=-1)
 
 
-def solve(A, X):
+def solve(A: Array, X: Array) -> Array:
     """`(I + A)^-1 X` for strictly lower triangular `A`: `[..., C, C]`, `[..., C, d]`.
 
     A solve, never an inverse. PyTorch has a triangular solver; the array API standard, and so
@@ -38,7 +39,7 @@ def solve(A, X):
     return xp.linalg.solve(xp.eye(A.shape[-1], dtype=A.dtype, device=device(A)) + A, X)
 
 
-def solve_transposed(A, X):
+def solve_transposed(A: Array, X: Array) -> Array:
     """`(I + A)^-T X` for strictly lower triangular `A`: the same system, from the last row up."""
     xp = array_namespace(A, X)
     if is_torch_namespace(xp):
@@ -48,11 +49,11 @@ def solve_transposed(A, X):
     return xp.linalg.solve(xp.eye(A.shape[-1], dtype=A.dtype, device=device(A)) + transpose(A), X)
 
 
-def w(K, beta):
+def w(K: Array, beta: Array) -> Array:
     """`W`, `[..., C, d_k]`: what the chunk erases from the state it receives (eq-wy-w)."""
     return solve(interaction(K, beta), beta[..., None] * K)
 
 
-def u(K, V, beta, Gamma=None):
+def u(K: Array, V: Array, beta: Array, Gamma: Array | None = None) -> Array:
     """`U`, `[..., C, d_v]`: what the chunk would write into an empty state (eq-ut-u, eq-wy-u)."""
     return solve(interaction(K, beta, Gamma), beta[..., None] * V)

@@ -474,6 +474,12 @@ FALSIFIED = [
     ("eq-exchange-times", r"(R-1)\frac{B_S+B_F}{w}", r"R\frac{B_S+B_F}{w}"),
     ("eq-exchange-bytes", r"\frac{(R-1)\,T}{R^2}", r"\frac{(R-1)\,T}{R}"),
     ("eq-exchange-bytes", r"(d_v+d_k)", r"(d_v+d_v)"),
+    ("eq-tree-bytes", r"\min(p+1,R-p)", r"\min(p,R-p)"),
+    ("eq-tree-bytes", r"\lceil\log_2(R-p)\rceil", r"\lceil\log_2 R\rceil"),
+    ("eq-causal-work", r"(2i+1)", r"2i"),
+    ("eq-zigzag-work", r"T(T+1)", r"T(T-1)"),
+    ("eq-zigzag-steps", r"\rceil+1", r"\rceil"),
+    ("eq-halo-bytes", r"(W-1)", r"W"),
     ("eq-relay-speedup", r"n+R-1", r"n+R"),
     ("eq-shard-speedup", r"\frac{R+x}{1+x}", r"\frac{R}{1+x}"),
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from the case's seed.
 import os
 import random
 import time
+from unittest.mock import patch
 
 import torch
 import torch.distributed as dist
@@ -14,7 +15,7 @@ from tolerances import relative_error
 
 import gdn_ref
 from gdn_ref import distributed
-from gdn_ref.distributed import exchange, rule
+from gdn_ref.distributed import cost, response, rule
 
 F64 = {"dtype": torch.float64}
 T = 28
@@ -49,7 +50,7 @@ def errors(names, found, expected):
     return {name: relative_error(a.detach(), b.detach()) for name, a, b in pairs if a.numel()}
 
 
-def rule_case(rank, R, seed, parallel):
+def rule_case(rank, R, seed, parallel, how="ring"):
     """`chunk_gated_delta_rule`, with everything that it takes."""
     layout = "zigzag" if seed % 2 else "contiguous"
     cu_seqlens, lengths = batch(seed, R, layout)
@@ -65,6 +66,8 @@ def rule_case(rank, R, seed, parallel):
     if raw:
         options |= {"use_gate_in_kernel": True, "use_beta_sigmoid_in_kernel": True}
         options |= {"allow_neg_eigval": True, "scale": 0.7}
+    elif seed == 2:  # states are forgotten within a few tokens
+        g, response.BLOCK = -20 * g, 4
     else:
         g = -0.2 * g
 
@@ -80,9 +83,8 @@ def rule_case(rank, R, seed, parallel):
         gdn_ref.chunk_gated_delta_rule, tokens, do, cu_seqlens=cu_seqlens
     )
     cp = distributed.build_cp_context(
-        cu_seqlens, layout=layout, lengths=lengths, timeout_s=40,
-        exchange=("ring", "all_gather", "auto")[seed % 3],
-    )  # fmt: skip
+        cu_seqlens, layout=layout, lengths=lengths, exchange=how, timeout_s=40
+    )
     here = [cp.shard(x) for x in tokens]
     found = both_passes(
         distributed.chunk_gated_delta_rule, here, cp.shard(do), cp_context=cp, parallel=parallel
@@ -97,10 +99,8 @@ def rule_case(rank, R, seed, parallel):
         names += ["dA_log", "ddt_bias"]
         got, want = [*got, *summed(found[2][6:])], [*want, *expected[6:]]
     compared = errors(names, got, want)
-    if parallel == "relay":
-        cp.exchange = "ring"
     if parallel != "heads":
-        predicted = sum(exchange.bytes_of_pass(cp, HV, K, V, 8, way) for way in (False, True))
+        predicted = sum(cost.bytes_of_pass(cp, HV, K, V, 8, way) for way in (False, True))
         compared["bytes"] = abs(cp.bytes_sent - predicted)
     return compared
 
@@ -211,7 +211,42 @@ def half_case(rank, R):
     found, S_found = distributed.chunk_gated_delta_rule(*here, cp_context=cp, **options)
     ends = cp.ends_here()
     compared = errors(["o", "S"], [found.float(), S_found[ends]], [cp.shard(o).float(), S[ends]])
-    return compared | {"bytes": abs(cp.bytes_sent - exchange.bytes_of_pass(cp, 2, 8, 8, 4))}
+    return compared | {"bytes": abs(cp.bytes_sent - cost.bytes_of_pass(cp, 2, 8, 8, 4))}
+
+
+def messages_case(rank, R, how, layout, *offsets):
+    """Messages of each pass, step by step: `(source, target, bytes)` of those side by side.
+
+    Each is given back with the bytes that the context has counted, for float32.
+    """
+    parallel = how if how in ("heads", "relay") else "sequence"
+    cp = distributed.build_cp_context(
+        torch.tensor(offsets), layout=layout, exchange="ring" if parallel == how else how,
+        timeout_s=40,
+    )  # fmt: skip
+    steps, sent = [], []
+
+    def noted(ops):
+        """Write down messages, then send them."""
+        steps.append([
+            (rank, op.group_peer, op.tensor.nbytes) if op.op is dist.isend
+            else (op.group_peer, rank, op.tensor.nbytes) for op in ops
+        ])  # fmt: skip
+        return batch(ops)
+
+    batch = dist.batch_isend_irecv
+    with patch.object(dist, "batch_isend_irecv", noted):
+        torch.manual_seed(0)
+        T, H, HV, K, V = offsets[-1], R, 2 * R, 3, 5
+        q, k = torch.randn(2, 1, T, H, K)
+        v, g, beta = torch.randn(1, T, HV, V), -torch.rand(1, T, HV), torch.rand(1, T, HV)
+        leaves = [cp.shard(x).requires_grad_() for x in (q, k, v, g, beta)]
+        o, _ = distributed.chunk_gated_delta_rule(*leaves, cp_context=cp, parallel=parallel)
+        sent.append((cp.bytes_sent, list(steps)))
+        steps.clear()
+        torch.autograd.grad(o.sum(), leaves)
+        sent.append((cp.bytes_sent - sent[0][0], list(steps)))
+    return sent
 
 
 def call(cp, n=None, **changes):
@@ -234,6 +269,8 @@ def refused_case(rank, R, name):
     attempts = {
         "sum": lambda: context(lengths=[12] * R),
         "layout": lambda: context(layout="striped"),
+        "exchange": lambda: context(exchange="star"),
+        "exchanges": lambda: context(exchange="tree" if last else "ring"),
         "offsets": lambda: context(cu_seqlens=torch.tensor([0, 5 if last else 6, 12])),
         "lengths": lambda: context(lengths=[12, *[0] * (R - 1)] if last else [*[0] * (R - 1), 12]),
         "length": lambda: call(context(), n=n + last),
@@ -254,9 +291,10 @@ def refused_case(rank, R, name):
     return "nothing was raised"
 
 
-def ended_case(rank, R, when):
+def ended_case(rank, R, when, how):
     """Rank 1 ends before its call or in the middle of one; what the others raise."""
-    cp = distributed.build_cp_context(torch.tensor([0, 12]), timeout_s=1 if when == "late" else 4)
+    timeout = 1 if when == "late" else 4
+    cp = distributed.build_cp_context(torch.tensor([0, 12]), exchange=how, timeout_s=timeout)
     if rank == 1:
         if when == "before the call":
             os._exit(0)
@@ -274,8 +312,8 @@ def ended_case(rank, R, when):
 CASES = {
     case.__name__: case
     for case in (
-        rule_case, conv_case, layer_case, transformers_case, triton_case, half_case, refused_case,
-        ended_case,
+        rule_case, conv_case, layer_case, transformers_case, triton_case, half_case,
+        messages_case, refused_case, ended_case,
     )
 }  # fmt: skip
 

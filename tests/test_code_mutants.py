@@ -372,7 +372,7 @@ def project(tmp_path_factory):
     copy = tmp_path_factory.mktemp("project")
     for name in ("gdn_ref", "kernels", "tests"):
         ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, copy / name, symlinks=True, ignore=ignored)
+        shutil.copytree(ROOT / name, copy / name, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", copy)
     return copy
 

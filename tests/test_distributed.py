@@ -3,12 +3,14 @@
 import multiprocessing
 import queue
 import time
+from unittest.mock import Mock, patch
 
 import pytest
 import ranks
+import torch
 from tolerances import FORMS, KERNEL_BFLOAT16, KERNEL_FLOAT32
 
-from gdn_ref.distributed import context
+from gdn_ref.distributed import CPContext, context, messages
 
 SECONDS = 100  # for the processes of one test
 PRELOADED = ["ranks", "gdn_ref.distributed", "transformers.models.qwen3_next.modeling_qwen3_next"]
@@ -47,7 +49,9 @@ def on_ranks(R, jobs, tmp_path, survivors=None):
 @pytest.mark.parametrize("R", SIZES)
 def test_ranks_give_what_one_process_gives(R, tmp_path):
     seeds = range(6)
-    jobs = [("rule_case", seed, "sequence") for seed in seeds]
+    ways = ("ring", "all_gather", "tree")
+    jobs = [("rule_case", seed, "sequence", how) for seed in seeds for how in ways]
+    jobs += [("rule_case", seed, "sequence", "auto") for seed in (1, 2)]
     jobs += [("rule_case", seed, "heads") for seed in (0, 1, 5)]
     jobs += [("rule_case", seed, "relay") for seed in (1, 2, 4)]
     jobs += [("conv_case", seed) for seed in seeds] + [("layer_case", seed) for seed in (1, 4)]
@@ -93,6 +97,9 @@ def test_kernels_on_two_ranks(tmp_path):
 REFUSED = {
     "sum": r"ValueError: lengths: expected a sum of T = 12, got 24",
     "layout": r"ValueError: layout: expected one of contiguous, zigzag, got 'striped'",
+    "exchange": "ValueError: exchange: expected one of auto, ring, all_gather, tree, got 'star'",
+    "exchanges": "ValueError: exchange: expected the same on every rank, got ring on rank 0 and "
+    "tree on rank 1",
     "offsets": "ValueError: cu_seqlens: expected the same on every rank, got [0, 6, 12] on rank 0 "
     "and [0, 5, 12] on rank 1",
     "lengths": "ValueError: lengths: expected the same on every rank, got [0, 12] on rank 0",
@@ -126,10 +133,40 @@ def test_states_go_round_in_four_bytes_for_two_byte_inputs(tmp_path):
         assert result["o"] < KERNEL_BFLOAT16, result
 
 
-@pytest.mark.parametrize("when", ["before the call", "in mid-call", "late"])
-def test_a_rank_that_ends_is_an_error_of_the_others(when, tmp_path):
+@pytest.mark.parametrize("backend", ["one work a message", "one work for all"])
+def test_what_arrives_is_waited_for(backend):
+    """Gloo has a work for each message, NCCL one for all: either way, what arrives is there."""
+    cp = CPContext.alone(torch.tensor([0, 8]), 0, 2)
+    works = [Mock(), Mock()] if backend == "one work a message" else [Mock()]
+    fake = {"P2POp": Mock(), "batch_isend_irecv": Mock(return_value=works)}
+    x = torch.zeros(3)
+    with patch.multiple(messages.dist, **fake):
+        late = messages.side_by_side(cp, [(x, 1)], [(x.clone(), 1)])
+    assert cp.bytes_sent == x.nbytes
+    assert len(fake["batch_isend_irecv"].call_args.args[0]) == 2, "one batch"
+    works[-1].wait.assert_called_once()
+    assert late == works[:-1] and not any(work.wait.called for work in late)
+
+
+def test_all_ranks_meet_once_before_a_first_message():
+    cp = CPContext.alone(torch.tensor([0, 8]), 0, 2)
+    with patch.object(messages.dist, "all_reduce") as met:
+        messages.meet(cp, torch.device("cpu"))
+        assert not met.called, "alone"
+        cp.group = "two ranks"
+        messages.meet(cp, torch.device("cpu"))
+        messages.meet(cp, torch.device("cpu"))
+    met.assert_called_once()
+
+
+@pytest.mark.parametrize(
+    ("when", "how"),
+    [("before the call", "ring"), ("late", "ring")]
+    + [("in mid-call", how) for how in ("ring", "all_gather", "tree")],
+)
+def test_a_rank_that_ends_is_an_error_of_the_others(when, how, tmp_path):
     start = time.monotonic()
-    found = on_ranks(3, [("ended_case", when)], tmp_path, survivors=2)
+    found = on_ranks(3, [("ended_case", when, how)], tmp_path, survivors=2)
     assert {rank for rank, _ in found} == {0, 2}
     for text in found.values():
         assert f"did not answer within {1 if when == 'late' else 4} s, or has ended" in text, text

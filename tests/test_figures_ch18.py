@@ -11,22 +11,23 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from gdn_ref.distributed import exchange
-from gdn_ref.figures import ch18, ch18_model, ch18_processes
+from gdn_ref.distributed import cost
+from gdn_ref.figures import ch18, ch18_balance, ch18_model, ch18_processes
 from gdn_ref.figures.ch17_serve import requests
-from gdn_ref.proofs import ch18_exchange, ch18_orders
+from gdn_ref.proofs import ch18_exchange, ch18_hybrid, ch18_orders
 
 ROOT = Path(__file__).parents[1]
 CHAPTER = ROOT / "chapters/18_across_gpus.ipynb"
 SCRIPTS = ROOT / "book/_static/figures"
 STATIC = {
     "exchange": 1, "sent": 1, "orders": 3, "speedups": 1, "from_zero": 1, "low_precision": 1,
+    "balance": 4,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", STATIC)
 def test_each_figure_is_drawn_on_nothing(name):
-    fig = getattr(ch18, name)()
+    fig = getattr(ch18_balance if name == "balance" else ch18, name)()
     assert isinstance(fig, Figure)
     fig.canvas.draw()
     assert len(fig.axes) == STATIC[name]
@@ -63,16 +64,22 @@ def test_the_model_is_what_was_counted():
     small = ch18_model.Layer(H_k=2, H_v=4, d_k=3, d_v=5, H_c=3, d_a=4)
     assert small.sent(2, 12) == {
         "ring": ch18_exchange.most_bytes("ring", 2, 4, 3, 5),
+        "tree": ch18_exchange.most_bytes("tree", 2, 4, 3, 5),
         "all-gather": ch18_exchange.most_bytes("all_gather", 2, 4, 3, 5),
         "heads": ch18_exchange.heads_bytes(2, 12, 2, 4, 3, 5, 2),
         "ring attention": ch18_exchange.ring_attention_bytes(2, 12, 3, 4, 2),
     }
     assert small.again(2) == ch18_orders.row_flops(2, 3, 5)
+    for R in (2, 5, 8):
+        sent = ch18_exchange.rank_bytes("tree", R, 4, 3, 5)
+        assert [small.tree(R, p) for p in range(R)] == sent
+    assert small.halo(5) == ch18_hybrid.halo_bytes(2, 5, 2 * 2 * 3 + 4 * 5)
+    assert ch18_model.causal_work(30, 6) == ch18_hybrid.shard_work(30, 6)
 
 
 def test_the_assumed_link_is_that_of_the_package():
     product = ch18_model.LATENCY * ch18_model.BANDWIDTH
-    assert exchange.LATENCY_BYTES == pytest.approx(product, rel=0.05)
+    assert cost.LATENCY_BYTES == pytest.approx(product, rel=0.05)
 
 
 def test_what_the_text_says_of_the_model():
@@ -91,6 +98,9 @@ def test_what_the_text_says_of_the_model():
     T, token = 2**24, 2 * 2 * (16 + 32) * 128 + 8 * 32
     assert f"outputs are {T * token / 1e9:.0f} GB" in text
     assert f"would be {T * ch18_model.token_seconds():.1f} s" in text
+    work = ch18_model.causal_work(2**18, 8)
+    assert round(work[-1] / work[0]) == 15 and "15 times the work of the first" in text
+    assert 1.87 < work[-1] / np.mean(work) < 1.88 and "almost twice the mean" in text
 
 
 def test_what_the_alt_texts_say():
@@ -109,6 +119,9 @@ def test_what_the_alt_texts_say():
     late = {alpha: ch18.lost(alpha)[-16:].mean() for alpha in (0.9, 0.99, 0.999)}
     assert late[0.9] < 1e-6 and 0.003 < late[0.99] < 0.01 and 0.04 < late[0.999] < 0.07
     assert (ch18.lost(0.9)[70:] < 2e-3).all()
+    assert [round(x, 2) for x in ch18_balance.shares(4, "contiguous")] == [0.25, 0.75, 1.25, 1.75]
+    assert ch18_balance.shares(4, "zigzag") == [1, 1, 1, 1]
+    assert ch18_balance.owners(4, "zigzag") == [0, 1, 2, 3, 3, 2, 1, 0]
     half, tf32, full = (ch18.map_errors(bits) for bits in ch18.FORMATS.values())
     assert 2.5e-3 < min(half) and max(half) < 6e-3
     assert 3e-4 < min(tf32) and max(tf32) < 7.5e-4 and max(full) < 1e-7

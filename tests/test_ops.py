@@ -3,11 +3,11 @@
 The loop keeps the state as `[K, V]` and has no chunk, no broadcasting and no backend in it.
 """
 
-import inspect
 import subprocess
 import sys
 
 import pytest
+import signatures
 import torch
 from tolerances import FORMS, assert_close
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -101,14 +101,14 @@ def gate(g, A_log, dt_bias):
 
 
 def test_signatures_are_the_published_ones():
-    assert str(inspect.signature(chunk_gated_delta_rule)) == (
+    assert signatures.plain(chunk_gated_delta_rule) == (
         "(q, k, v, g, beta, scale=None, initial_state=None, output_final_state=False, "
         "use_qk_l2norm_in_kernel=False, *, cu_seqlens=None, state_v_first=False, "
         "use_gate_in_kernel=False, A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False, "
         "allow_neg_eigval=False, chunk_size=64, backend='auto', batch_invariant=False, "
         "transpose_state_layout=None, cu_seqlens_cpu=None, cp_context=None, **foreign)"
     )
-    assert str(inspect.signature(fused_recurrent_gated_delta_rule)) == (
+    assert signatures.plain(fused_recurrent_gated_delta_rule) == (
         "(q, k, v, g=Ellipsis, gk=None, gv=None, beta=Ellipsis, scale=None, initial_state=None, "
         "output_final_state=False, use_qk_l2norm_in_kernel=False, *, cu_seqlens=None, "
         "state_v_first=False, use_gate_in_kernel=False, A_log=None, dt_bias=None, "

@@ -1,6 +1,6 @@
-// Formulas are typeset before they are shown. The page waits, at most a second and a half, for
-// those in view (the class on <html>, set in the head); the rest follow while nothing else is to
-// do, so that nothing moves under the reader's eyes.
+// Formulas are typeset before they are shown. The page waits until its figures are drawn, and then
+// at most a second and a half for the formulas in view (the class on <html>, set in the head); the
+// rest follow while nothing else is to do, so that nothing moves under the reader's eyes.
 "use strict";
 (() => {
   const BATCH = 12;

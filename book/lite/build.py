@@ -95,10 +95,10 @@ def wheels_of(folder):
 def build_wheel(scratch):
     """A wheel of gdn_ref as it stands, made in a copy so that the tree stays clean."""
     tree = scratch / "tree"
-    for name in ("gdn_ref", "kernels"):
-        ignore = shutil.ignore_patterns("__pycache__", "bench")
-        shutil.copytree(ROOT / name, tree / name, symlinks=True, ignore=ignore)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("gdn_ref", "kernels", "book/_data"):
+        ignore = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, tree / name, ignore=ignore)
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tree)
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     subprocess.run([*command, "--wheel-dir", scratch, tree], check=True)

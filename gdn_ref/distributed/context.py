@@ -7,8 +7,10 @@ their own.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
+from typing import Literal, get_args
 
 import torch
 import torch.distributed as dist
@@ -16,8 +18,9 @@ import torch.distributed as dist
 from .. import validation
 from .agreement import agree, control_group
 
-LAYOUTS = ("contiguous", "zigzag")
-EXCHANGES = ("auto", "ring", "all_gather")
+Layout = Literal["contiguous", "zigzag"]
+Exchange = Literal["auto", "ring", "all_gather", "tree"]
+LAYOUTS, EXCHANGES = get_args(Layout), get_args(Exchange)
 
 
 @dataclass(eq=False)
@@ -33,7 +36,7 @@ class Piece:
     after: "Piece | None" = field(default=None, repr=False)
 
     @property
-    def rows(self):
+    def rows(self) -> slice:
         return slice(self.begin, self.end)
 
 
@@ -65,6 +68,14 @@ def cut(offsets, lengths, owners):
     return pieces
 
 
+def by_sequence(pieces):
+    """The pieces of each sequence, `{sequence: pieces}`."""
+    found = {}
+    for piece in pieces:
+        found.setdefault(piece.sequence, []).append(piece)
+    return found
+
+
 def shards(T, ranks, layout, lengths):
     """Lengths and owners of the shards: rank r has shard r, or, zig-zag, r and 2 ranks - 1 - r."""
     owners = list(range(ranks))
@@ -88,20 +99,24 @@ class CPContext:
         Tokens of each shard; `owners` says which rank has it.
     pieces : list
         All pieces in the order of their tokens, and `mine`, those of this rank: `fresh` begin a
-        sequence, `entered` go on with one.
+        sequence, `entered` go on with one. `chains` has the pieces of each sequence that is cut.
     length : int
         Tokens of this rank.
     bytes_sent : int
         What this rank has sent of states, maps, halos and heads since it was made.
     """
 
-    def __init__(self, cu_seqlens, group, layout, lengths, exchange, timeout_s, place=None):
+    def __init__(
+        self, cu_seqlens: torch.Tensor, group: "dist.ProcessGroup | None", layout: Layout,
+        lengths: Sequence[int] | None, exchange: Exchange, timeout_s: float,
+        place: tuple[int, int] | None = None,
+    ) -> None:  # fmt: skip
         self.group, self.timeout_s = group, timeout_s
         if place is None:
             place = dist.get_rank(group), dist.get_world_size(group)
             self.control = control_group(group, timeout_s)
         self.rank, self.ranks = place
-        self.bytes_sent = 0
+        self.bytes_sent, self.met = 0, False  # whether all ranks have met in an exchange
 
         def check():
             validation.check_cu_seqlens(cu_seqlens, 1, int(cu_seqlens[-1]), cu_seqlens.device)
@@ -121,6 +136,7 @@ class CPContext:
         agree(self, "build_cp_context", check)
         self.cu_seqlens, self.layout, self.exchange = cu_seqlens, layout, exchange
         self.pieces = cut(cu_seqlens.tolist(), self.lengths, self.owners)
+        self.chains = [chain for chain in by_sequence(self.pieces).values() if len(chain) > 1]
         self.mine = [piece for piece in self.pieces if piece.rank == self.rank]
         self.fresh = [piece for piece in self.mine if piece.before is None]
         self.entered = [piece for piece in self.mine if piece.before is not None]
@@ -128,21 +144,24 @@ class CPContext:
         self._borders = {}
 
     @classmethod
-    def alone(cls, cu_seqlens, rank, ranks, layout="contiguous", lengths=None, exchange="auto"):
+    def alone(
+        cls, cu_seqlens: torch.Tensor, rank: int, ranks: int, layout: Layout = "contiguous",
+        lengths: Sequence[int] | None = None, exchange: Exchange = "auto",
+    ) -> "CPContext":  # fmt: skip
         """What this rank of so many would have, without a group: to look at, or to time."""
         return cls(cu_seqlens, None, layout, lengths, exchange, 0, (rank, ranks))
 
     @property
-    def N(self):
+    def N(self) -> int:
         """Sequences of the whole batch."""
         return len(self.cu_seqlens) - 1
 
     @property
-    def local_cu_seqlens(self):
+    def local_cu_seqlens(self) -> torch.Tensor:
         """The borders of this rank's pieces."""
         return self.borders("mine", self.cu_seqlens.device)
 
-    def borders(self, which, device):
+    def borders(self, which: str, device: torch.device) -> torch.Tensor:
         """The borders of the pieces `mine`, `fresh` or `entered`, made and read once."""
         if (which, device) not in self._borders:
             sizes = [piece.end - piece.begin for piece in getattr(self, which)]
@@ -150,14 +169,14 @@ class CPContext:
             self._borders[which, device] = torch.tensor(ends, dtype=torch.int32, device=device)
         return self._borders[which, device]
 
-    def border(self, piece, device):
+    def border(self, piece: Piece, device: torch.device) -> torch.Tensor:
         """`cu_seqlens` of one piece alone, made and read once."""
         if (piece.index, device) not in self._borders:
             ends = torch.tensor([0, piece.end - piece.begin], dtype=torch.int32, device=device)
             self._borders[piece.index, device] = ends
         return self._borders[piece.index, device]
 
-    def tokens(self, rank=None):
+    def tokens(self, rank: int | None = None) -> torch.Tensor:
         """Which tokens of the batch a rank holds, `[T_rank]`, in the order of its rows."""
         rank = self.rank if rank is None else rank
         borders = list(accumulate(self.lengths, initial=0))
@@ -168,22 +187,24 @@ class CPContext:
         ]
         return torch.cat(held).to(self.cu_seqlens.device)
 
-    def shard(self, x, dim=1):
+    def shard(self, x: torch.Tensor, dim: int = 1) -> torch.Tensor:
         """This rank's rows of a tensor of the whole batch."""
         return x.index_select(dim, self.tokens().to(x.device))
 
-    def starts_here(self):
+    def starts_here(self) -> list[int]:
         """The sequences whose first token is on this rank."""
         return [piece.sequence for piece in self.mine if piece.before is None]
 
-    def ends_here(self):
+    def ends_here(self) -> list[int]:
         """The sequences whose last token is on this rank."""
         return [piece.sequence for piece in self.mine if piece.after is None]
 
 
 def build_cp_context(
-    cu_seqlens, group=None, *, layout="contiguous", lengths=None, exchange="auto", timeout_s=600,
-):  # fmt: skip
+    cu_seqlens: torch.Tensor, group: "dist.ProcessGroup | None" = None, *,
+    layout: Layout = "contiguous", lengths: Sequence[int] | None = None,
+    exchange: Exchange = "auto", timeout_s: float = 600,
+) -> CPContext:  # fmt: skip
     """Lay the tokens of a packed batch on the ranks of a group. A collective: every rank calls it.
 
     Parameters
@@ -199,8 +220,9 @@ def build_cp_context(
     lengths : list of int, optional
         Tokens of each shard, in the order of the tokens; a shard may be empty. Default: as even
         as can be.
-    exchange : {"auto", "ring", "all_gather"}
-        How states go along the chain; see `gdn_ref.distributed.exchange`.
+    exchange : {"auto", "ring", "all_gather", "tree"}
+        How states go along the chain; see `gdn_ref.distributed.exchange`. "auto" takes the cheapest
+        by the size of a state and the longest chain; see `gdn_ref.distributed.cost`.
     timeout_s : float
         How long a rank waits for the others to make the same call before it raises. A rank that
         falls silent in the middle of an exchange is left to the group's own timeout.

@@ -6,20 +6,26 @@ hands on some of what it was given. That is all that is exchanged, `(W - 1) D` n
 and the convolution itself is the ordinary one.
 """
 
+from typing import Any, Literal
+
 import torch
 from torch.autograd.function import once_differentiable
 
 from .. import layer_validation, validation
 from ..convolution import causal_conv1d as one_rank
+from ..types import Backend
 from .agreement import agree
+from .context import CPContext
 from .exchange import ring
 from .rule import check_length, look
 
 
 def causal_conv1d(
-    x, weight, bias=None, *, cp_context, initial_state=None, output_final_state=False,
-    activation="silu", backend="auto",
-):  # fmt: skip
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None, *,
+    cp_context: CPContext, initial_state: torch.Tensor | None = None,
+    output_final_state: bool = False, activation: Literal["silu"] | None = "silu",
+    backend: Backend = "auto",
+) -> tuple[torch.Tensor, torch.Tensor | Any]:  # fmt: skip
     """Causal depthwise convolution of this rank's tokens, as part of the batch. A collective.
 
     `gdn_ref.causal_conv1d`, where the parameters that are not here are described; `cp_context`

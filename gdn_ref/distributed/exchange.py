@@ -1,43 +1,22 @@
-"""States along a chain of ranks: `S_out = S_in F + G` at each, so that a scan finds every `S_in`.
+"""States along a chain of pieces: `S_out = S_in F + G` at each, so that a scan finds every `S_in`.
 
-Only maps or states go round, never tokens, in float32 at least. With s = HV V K and f = HV K K
-numbers a state and the F of a map have, R ranks, a message's latency a and bandwidth b:
+Only maps or states go round, never tokens, in float32 at least. There are three ways:
 
-    ring        (R - 1) (a + s / b)                  a rank sends s: the state, when it knows it
-    all-gather  a log2(R) + (R - 1) (s + f) / b      a rank sends s + f once to each, scans alone
+    ring        a rank waits for its state, applies its map, and sends the state on
+    all-gather  a rank sends its map to each, and applies all maps before its own pieces
+    tree        a rank sends maps of longer and longer stretches, twice as far each time (`tree`)
 
-The ring sends less, but each rank waits for the one before it: R - 1 latencies. So it is worth
-while as long as what F takes on the way is more than the latencies that the gather saves,
-
-    (R - 1) f / b  >=  (R - 1 - log2(R)) a,
-
-and else the gather. Both do the same products in the same order, and so agree to the last bit.
-Backward the same with the chain reversed and F transposed.
+`cost` derives what each costs and chooses. Ring and all-gather do the same products in the same
+order, and so agree to the last bit. Backward the same with the chain reversed and F transposed.
 """
-
-import math
 
 import torch
 import torch.distributed as dist
 
 from .agreement import answered
-
-LATENCY_BYTES = 2**21  # a b: what goes over a link in the time of a latency (10 us at 200 GB/s)
-
-
-def chosen(ctx, F_bytes):
-    """The cheaper exchange, by the inequality above, unless the context names one."""
-    if ctx.exchange != "auto":
-        return ctx.exchange
-    R = ctx.ranks
-    ring = R <= 2 or F_bytes >= (1 - math.log2(R) / (R - 1)) * LATENCY_BYTES
-    return "ring" if ring else "all_gather"
-
-
-def neighbours(reverse):
-    """The pieces before and after a piece, in the direction of the scan."""
-    before, after = (lambda p: p.before), (lambda p: p.after)
-    return (after, before) if reverse else (before, after)
+from .cost import chosen, neighbours, widest
+from .messages import meet, side_by_side
+from .tree import leaving, tree
 
 
 def incoming(ctx, maps, like, reverse=False):
@@ -50,16 +29,11 @@ def incoming(ctx, maps, like, reverse=False):
     like : a state, `[HV, V, K]`, for shape, dtype and device
     reverse : whether the scan goes from the last token to the first
     """
-    F_bytes = like.shape[0] * like.shape[2] ** 2 * like.element_size()
-    if chosen(ctx, F_bytes) == "ring":
+    s = like.numel() * like.element_size()
+    how = chosen(ctx, s, s // like.shape[1] * like.shape[2])
+    if how == "ring":
         return ring(ctx, lambda piece, S: leaving(maps[piece.index], S), like, reverse)
-    return all_gather(ctx, maps, like, reverse)
-
-
-def leaving(map_, S):
-    """`S F + G` (eq-affine-chunk), the state after a piece; G alone where nothing comes in."""
-    F, G = map_
-    return G if F is None else torch.baddbmm(G, S, F)
+    return {"all_gather": all_gather, "tree": tree}[how](ctx, maps, like, reverse)
 
 
 def ring(ctx, leave, like, reverse=False, known=lambda piece: False):
@@ -67,39 +41,49 @@ def ring(ctx, leave, like, reverse=False, known=lambda piece: False):
 
     `known(piece)`: whether `leave` takes no notice of the state that comes in.
     """
+    meet(ctx, like.device)
     before, after = neighbours(reverse)
     mine = ctx.mine[::-1] if reverse else ctx.mine
     left, states, sent = {}, {}, []
 
-    def send_on(piece):
-        target = after(piece)
-        if target is not None and target.rank != ctx.rank:
-            S = left[id(piece)].contiguous()
-            ctx.bytes_sent += S.numel() * S.element_size()
-            with answered(ctx, "sending a state"):
-                sent.append((dist.isend(S, group=ctx.group, group_dst=target.rank), S))
+    def at_once(piece):
+        return before(piece) is None or known(piece)
 
+    def onward(piece):
+        """What a piece sends, if the next one is on another rank."""
+        if after(piece).rank == ctx.rank:
+            return []
+        return [(left[id(piece)].contiguous(), after(piece).rank)]
+
+    def send(messages, arriving=()):
+        sent.append((messages, side_by_side(ctx, messages, arriving)))
+
+    outgoing, arriving = [], []
     for piece in mine:
-        if after(piece) is not None and (before(piece) is None or known(piece)):
+        if after(piece) is not None and at_once(piece):
             left[id(piece)] = leave(piece, None)
-            send_on(piece)
+            outgoing += onward(piece)
+        source = before(piece)
+        if source is not None and source.rank != ctx.rank and at_once(source):
+            states[piece.index] = torch.empty_like(like)
+            arriving.append((states[piece.index], source.rank))
+    send(outgoing, arriving)
     for piece in mine:
         source = before(piece)
         if source is None:
             continue
         if source.rank == ctx.rank:
-            S = left[id(source)]
-        else:
-            S = torch.empty_like(like)
-            with answered(ctx, "receiving a state"):
-                dist.recv(S, group=ctx.group, group_src=source.rank)
-        states[piece.index] = S
+            states[piece.index] = left[id(source)]
+        elif not at_once(source):
+            states[piece.index] = torch.empty_like(like)
+            send([], [(states[piece.index], source.rank)])
         if after(piece) is not None and id(piece) not in left:
-            left[id(piece)] = leave(piece, S)
-            send_on(piece)
+            left[id(piece)] = leave(piece, states[piece.index])
+            send(onward(piece))
     with answered(ctx, "sending states"):
-        for work, _ in sent:
-            work.wait()
+        for _, works in sent:
+            for work in works:
+                work.wait()
     return states
 
 
@@ -111,7 +95,7 @@ def all_gather(ctx, maps, like, reverse=False):
         if after(piece) is not None:
             places[id(piece)] = piece.rank, counts[piece.rank]
             counts[piece.rank] += 1
-    room = max(counts)
+    room = widest(ctx, reverse)
     if room == 0:
         return {}
     own = like.new_zeros(room, HV, V + K, K)
@@ -139,15 +123,3 @@ def all_gather(ctx, maps, like, reverse=False):
 
     entered = [p for p in ctx.mine if before(p) is not None]
     return {piece.index: state_before(piece) for piece in entered}
-
-
-def bytes_of_pass(ctx, HV, K, V, itemsize, reverse=False):
-    """The bytes that this rank sends in one pass: what `bytes_sent` must grow by."""
-    _, after = neighbours(reverse)
-    if chosen(ctx, HV * K * K * itemsize) == "ring":
-        out = [p for p in ctx.mine if after(p) is not None and after(p).rank != ctx.rank]
-        return len(out) * HV * V * K * itemsize
-    out = [
-        [p for p in ctx.pieces if p.rank == r and after(p) is not None] for r in range(ctx.ranks)
-    ]
-    return (ctx.ranks - 1) * max(map(len, out)) * HV * (V + K) * K * itemsize

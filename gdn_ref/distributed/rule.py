@@ -4,14 +4,13 @@ What comes to a piece of a sequence from the left is one state, S_in. Everything
 
     S_out = S_in F + G            O = O_0 + O_F S_in^T
 
-One run of the ordinary rule finds all four, without knowing S_in: it is given K more value
-dimensions, whose values are zero and whose first state is the identity. What the rule makes of
-these rows is F, and row t of their outputs is what a query reads of S_in, F_t q_t:
+Each rank finds all four without knowing S_in, in two runs of the ordinary rule. The first, from the
+empty state, is its share of the work: O_0 and G. The second has zeros for values, and the identity
+for a first state: what the rule makes of its rows is F, and row t of its outputs is what a query
+reads of S_in, F_t q_t. It ends, head by head, where decay has left nothing of S_in (`response`).
 
-    v -> [v | 0]        S -> [0 ; I]        o = [O_0 | O_F]        S_out = [G ; F]
-
-So all ranks run at the same time, then states go along the chain (`exchange`), then one product
-puts the outputs right. Backward O_F serves again. With dS_out the gradient of what a
+So all ranks run at the same time, then states go along the chain (`exchange`), then a product puts
+right those outputs that feel S_in. Backward O_F serves again. With dS_out the gradient of what a
 piece hands on,
 
     dS_in = dS_out F^T + dO^T O_F,
@@ -22,32 +21,37 @@ this is one function of autograd and no composition of collectives: a compositio
 only after the rank to the right has gone backwards, and the ranks would run one after the other.
 
 Which pieces pay: those that a state enters, at most one a shard. A piece that begins its sequence
-has no use for O_F and F: its G is its last state, and the run is the ordinary one. At two ranks
-the first therefore does nothing beyond its share, and the second, per token and value head, about
-6 K K + 4 C K more in the run and 2 K V in each product (V + K rows of state in the place of V; the
-UT transform, the other half of a chunk's parallel work, is shared).
-`NOTES.md` in this folder of the repository sets the other orders of work against this one.
+has no use for O_F and F. `NOTES.md` in this folder of the repository sets other orders of work
+against this one.
 """
+
+from typing import Any, Literal
 
 import torch
 from torch.autograd.function import once_differentiable
 
 from .. import validation
+from ..types import Backend
 from .agreement import agree
+from .context import CPContext
 from .exchange import incoming, leaving
 from .heads import by_heads
-from .local import exact_dtype, gradients, indices, put, rows, run, sequences, split
+from .local import exact_dtype, gradients, indices, run, sequences
 from .relay import Relay
+from .response import Beside, Response, respond
 
 PARALLEL = ("sequence", "relay", "heads")
 
 
 def chunk_gated_delta_rule(
-    q, k, v, g, beta, scale=None, initial_state=None, output_final_state=False,
-    use_qk_l2norm_in_kernel=False, *, cp_context, state_v_first=False, use_gate_in_kernel=False,
-    A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False, allow_neg_eigval=False,
-    chunk_size=64, backend="auto", parallel="sequence",
-):  # fmt: skip
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor | None, beta: torch.Tensor,
+    scale: float | None = None, initial_state: torch.Tensor | None = None,
+    output_final_state: bool = False, use_qk_l2norm_in_kernel: bool = False, *,
+    cp_context: CPContext, state_v_first: bool = False, use_gate_in_kernel: bool = False,
+    A_log: torch.Tensor | None = None, dt_bias: torch.Tensor | None = None,
+    use_beta_sigmoid_in_kernel: bool = False, allow_neg_eigval: bool = False, chunk_size: int = 64,
+    backend: Backend = "auto", parallel: Literal["sequence", "relay", "heads"] = "sequence",
+) -> tuple[torch.Tensor, torch.Tensor | Any]:  # fmt: skip
     """Gated delta rule over a packed batch whose tokens lie on many ranks. A collective.
 
     `gdn_ref.chunk_gated_delta_rule` of this rank's tokens, as part of the whole batch; all
@@ -55,8 +59,10 @@ def chunk_gated_delta_rule(
 
     Parameters
     ----------
-    q, k, v, g, beta : torch.Tensor, [1, T, ...]
+    q, k, v, beta : torch.Tensor, [1, T, ...]
         The tokens of this rank, `cp_context.length` of them, which may be 0.
+    g : torch.Tensor, [1, T, HV], or None
+        Theirs, too; None on every rank, or on none.
     initial_state : torch.Tensor, [N, HV, K, V], optional
         For all N sequences of the batch. A rank reads those of the sequences that start on it,
         `cp_context.starts_here()`, and has a gradient for these alone: the rest is zero.
@@ -125,43 +131,32 @@ class Sharded(torch.autograd.Function):
         tokens, gate = (q, k, v, g, beta), {"A_log": A_log, "dt_bias": dt_bias}
         K, (HV, V) = k.shape[3], v.shape[2:]
         exact = exact_dtype(q, k, v)
-        fresh, entered = cp.fresh, cp.entered
         S = v.new_zeros(len(cp.mine), HV, V, K, dtype=exact)  # before each piece
-        S_out = torch.empty_like(S)  # and after it
         if S_first is not None:
-            S[indices(fresh)] = S_first[sequences(fresh)].to(exact)
-
-        o, maps, O_F = torch.empty_like(v), {}, {}
-        if fresh:
-            borders = cp.borders("fresh", v.device)
-            o_fresh, G = run(options, rows(tokens, fresh), gate, S[indices(fresh)], borders)
-            put(o, fresh, o_fresh)
-            S_out[indices(fresh)] = G
-            maps |= {p.index: (None, S_out[p.index]) for p in fresh if p.after is not None}
-        if entered:
-            q_e, k_e, v_e, g_e, beta_e = rows(tokens, entered)
-            v_e = torch.cat([v_e, v_e.new_zeros(*v_e.shape[:3], K)], dim=-1)  # [v | 0]
-            start = S.new_zeros(len(entered), HV, V + K, K)
-            start[:, :, V:] = torch.eye(K, dtype=exact, device=v.device)  # [0 ; I]
-            borders = cp.borders("entered", v.device)
-            o_e, GF = run(options, (q_e, k_e, v_e, g_e, beta_e), gate, start, borders)
-            put(o, entered, o_e[..., :V])
-            for p, o_p, GF_p in zip(entered, split(o_e, entered), GF, strict=True):
-                O_F[p.index] = o_p[0, ..., V:].transpose(0, 1).contiguous()
-                G, F = GF_p.split([V, K], dim=1)
-                maps[p.index] = F, G
+            S[indices(cp.fresh)] = S_first[sequences(cp.fresh)].to(exact)
+        beside = Beside(v.device)
+        o, S_out = run(options, tokens, gate, S, cp.borders("mine", v.device))
+        maps = {p.index: (None, S_out[p.index]) for p in cp.fresh}
+        response = None
+        if cp.entered:
+            with beside:
+                response = respond(options, tokens, gate, cp.entered, exact)
+            maps |= {
+                p.index: (F, S_out[p.index]) for p, F in zip(cp.entered, response.F, strict=True)
+            }
         states = incoming(cp, maps, S.new_empty(HV, V, K))
-        for p in entered:
+        for p in cp.entered:
             S[p.index] = states[p.index]
             S_out[p.index] = leaving(maps[p.index], S[p.index])  # S F + G
-            O = o[0, p.rows].transpose(0, 1)  # [HV, T, V]
-            O.copy_(torch.baddbmm(O, O_F[p.index], S[p.index].mT.to(O.dtype)))  # O_0 + O_F S^T
+        for p, _, rows, heads, O_F in response.parts(cp.entered) if response else ():
+            O = o[0, rows, heads].transpose(0, 1)  # O_0 + O_F S^T
+            O.baddbmm_(O_F.transpose(0, 1), S[p.index, heads].mT.to(O.dtype))
         ended = [p for p in cp.mine if p.after is None]
         S_last = S.new_zeros(cp.N, HV, V, K)
         S_last[sequences(ended)] = S_out[indices(ended)]
 
-        ctx.cp, ctx.options = cp, options
-        kept = [x for p in entered for x in (O_F[p.index], maps[p.index][0])]
+        ctx.cp, ctx.options, ctx.felt = cp, options, response and response.tokens
+        kept = (response.O_F, response.F) if response else (None, None)
         ctx.save_for_backward(*tokens, A_log, dt_bias, S_first, S, *kept)
         return o, S_last
 
@@ -169,19 +164,21 @@ class Sharded(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, do, dS_last):
         cp, options = ctx.cp, ctx.options
-        *tensors, S_first, S = ctx.saved_tensors[:9]
-        kept = ctx.saved_tensors[9:]
-        O_F, F = kept[::2], kept[1::2]
+        *tensors, S_first, S, O_F, F = ctx.saved_tensors
         agree(cp, "backward of chunk_gated_delta_rule", dict)
 
         dS_out = torch.zeros_like(S)  # of the state after each piece
         ended = [p for p in cp.mine if p.after is None]
         dS_out[indices(ended)] = dS_last[sequences(ended)]
         maps = {}
-        for p, O_F_p, F_p in zip(cp.entered, O_F, F, strict=True):
-            M = product(do[0, p.rows].permute(1, 2, 0), O_F_p, S.dtype)  # dO^T O_F
-            map_ = F_p.mT, M
-            maps[p.index] = map_ if p.after else (None, leaving(map_, dS_out[p.index]))
+        if cp.entered:
+            M = S.new_zeros(len(cp.entered), *S.shape[1:])
+            for _, place, rows, heads, O_F_p in Response(ctx.felt, O_F, F).parts(cp.entered):
+                dO = do[0, rows, heads].permute(1, 2, 0)
+                M[place, heads] = product(dO, O_F_p.transpose(0, 1), S.dtype)  # dO^T O_F
+            for p, F_p, M_p in zip(cp.entered, F, M, strict=True):
+                map_ = F_p.mT, M_p
+                maps[p.index] = map_ if p.after else (None, leaving(map_, dS_out[p.index]))
         for index, dS in incoming(cp, maps, S.new_empty(S.shape[1:]), reverse=True).items():
             dS_out[index] = dS
         borders = cp.borders("mine", S.device)
@@ -231,7 +228,7 @@ def check_call(cp, tensors, initial_state, v_first, options, parallel):
     if options["backend"] == "triton":
         common = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
         K, V = q.shape[3], v.shape[3]
-        validation.check_triton(q.device, common, K, V + K, options["chunk_size"])
+        validation.check_triton(q.device, common, K, max(K, V), options["chunk_size"])
 
 
 def check_length(name, x, cp):

@@ -1,13 +1,16 @@
 """A context for models that have no argument for it: transformers' layers that run with gdn_ref."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_current = ContextVar("cp_context", default=None)
+from .context import CPContext
+
+_current: ContextVar[CPContext | None] = ContextVar("cp_context", default=None)
 
 
 @contextmanager
-def sharded(cp_context):
+def sharded(cp_context: CPContext) -> Iterator[CPContext]:
     """In this `with` block, models changed by `use_gdn_ref` take their tokens as this rank's shard.
 
     Their Gated DeltaNet layers, convolution included, then run across the ranks. Other layers of a
@@ -22,6 +25,6 @@ def sharded(cp_context):
         _current.reset(token)
 
 
-def current():
+def current() -> CPContext | None:
     """The context of the innermost block, or None."""
     return _current.get()

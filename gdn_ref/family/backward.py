@@ -18,11 +18,14 @@ these; where `a` holds the decay, as in `a = D (e . k)`, `g` has a part in both.
 from array_api_compat import array_namespace
 
 from ..chunking import check_state, matvec, outer, transpose, zero_state
+from ..types import Array
 from .general_rule import step
 from .shapes import axes_in_front, check
 
 
-def token(S, q, k, v, a, b, g, dO, dS_next):
+def token(
+    S: Array, q: Array, k: Array, v: Array, a: Array, b: Array, g: Array, dO: Array, dS_next: Array
+) -> tuple[Array, Array, Array, Array, Array, Array, Array]:
     """Gradients of one token that received `S`: `dS, dq, dk, dv, da, db, dg`."""
     xp = array_namespace(S)
     D = xp.exp(g)
@@ -37,7 +40,10 @@ def token(S, q, k, v, a, b, g, dO, dS_next):
     return dS, dq, dk, dv, da, db, dg
 
 
-def gradients(q, k, v, a, b, g, S=None, dO=None, dS=None):
+def gradients(
+    q: Array, k: Array, v: Array, a: Array, b: Array, g: Array, S: Array | None = None,
+    dO: Array | None = None, dS: Array | None = None,
+) -> tuple[Array, Array, Array, Array, Array, Array, Array]:  # fmt: skip
     """Gradients of `general_rule`, in whichever form: `dq, dk, dv, da, db, dg, dS`.
 
     Parameters

@@ -34,12 +34,22 @@ here                    Comba
 from array_api_compat import array_namespace
 
 from ..chunking import outer
+from ..types import Array
 from .general_rule import per_channel
 from .printed_form import identity, number, run
 from .shapes import check
 
 
-def published(q, k, v, p, g, beta, d, S=None):
+def published(
+    q: Array,
+    k: Array,
+    v: Array,
+    p: Array,
+    g: Array,
+    beta: Array,
+    d: Array | float,
+    S: Array | None = None,
+) -> tuple[Array, Array]:
     """The source's recurrence, token by token. Returns `(O, S)`. `d` is `[...]`, one per head."""
     exp = array_namespace(g).exp
 
@@ -50,7 +60,9 @@ def published(q, k, v, p, g, beta, d, S=None):
     return run(transition, (q - number(d) * p, p, k, v), (g, beta), S)
 
 
-def general(q, k, v, p, g, beta, d):
+def general(
+    q: Array, k: Array, v: Array, p: Array, g: Array, beta: Array, d: Array | float
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     """The same as arguments of the general rule."""
     check({"k": k, "q": q, "p": p}, {"v": v}, {"g": g, "beta": beta})
     beta = beta[..., None]

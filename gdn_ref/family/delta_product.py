@@ -29,12 +29,15 @@ here, step j of token t  DeltaProduct
 from array_api_compat import array_namespace
 
 from ..chunking import matvec, outer, transpose
+from ..types import Array
 from . import gated_deltanet
 from .printed_form import identity, number, start
 from .shapes import axes_in_front, check
 
 
-def published(q, k, v, g, beta, n_h, S=None):
+def published(
+    q: Array, k: Array, v: Array, g: Array, beta: Array, n_h: int, S: Array | None = None
+) -> tuple[Array, Array]:
     """The source's recurrence, token by token. Returns `(O, S)`.
 
     `q` is `[..., T, d_k]` and `g` is `[..., T]`; `k`, `v` and `beta` have `n_h T` rows, the steps
@@ -54,7 +57,9 @@ def published(q, k, v, g, beta, n_h, S=None):
     return xp.stack(outputs, axis=-2) if outputs else v, transpose(H)
 
 
-def general(q, k, v, g, beta, n_h):
+def general(
+    q: Array, k: Array, v: Array, g: Array, beta: Array, n_h: int
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     """The same as arguments of the general rule, `n_h T` tokens long."""
     check_steps(q, k, v, g, beta, n_h)
     q = at_step(n_h - 1, n_h, q, axis=-2)
@@ -62,7 +67,7 @@ def general(q, k, v, g, beta, n_h):
     return gated_deltanet.general(q, k, v, g, beta)
 
 
-def outputs(O, n_h):
+def outputs(O: Array, n_h: int) -> Array:
     """Each token's output: that of its last step."""
     *batch, rows, d_v = O.shape
     return array_namespace(O).reshape(O, (*batch, rows // n_h, n_h, d_v))[..., -1, :]

@@ -21,12 +21,15 @@ here           DeltaNet
 from array_api_compat import array_namespace
 
 from ..chunking import outer
+from ..types import Array
 from .printed_form import identity, number, run
 from .shapes import check
 from .two_gates import arguments
 
 
-def published(q, k, v, beta, S=None):
+def published(
+    q: Array, k: Array, v: Array, beta: Array, S: Array | None = None
+) -> tuple[Array, Array]:
     """The source's recurrence, token by token. Returns `(O, S)`."""
 
     def transition(S, k, v, beta):
@@ -36,7 +39,9 @@ def published(q, k, v, beta, S=None):
     return run(transition, (q, k, v), (beta,), S)
 
 
-def general(q, k, v, beta):
+def general(
+    q: Array, k: Array, v: Array, beta: Array
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     """The same as arguments of the general rule."""
     check({"k": k, "q": q}, {"v": v}, {"beta": beta})
     strength = beta[..., None]

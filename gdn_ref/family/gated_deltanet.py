@@ -21,13 +21,16 @@ here                    Gated DeltaNet
 from array_api_compat import array_namespace
 
 from ..chunking import outer
+from ..types import Array
 from .general_rule import per_channel
 from .printed_form import identity, number, run
 from .shapes import check
 from .two_gates import arguments
 
 
-def published(q, k, v, g, beta, S=None):
+def published(
+    q: Array, k: Array, v: Array, g: Array, beta: Array, S: Array | None = None
+) -> tuple[Array, Array]:
     """The source's recurrence, token by token. Returns `(O, S)`."""
     exp = array_namespace(g).exp
 
@@ -38,7 +41,9 @@ def published(q, k, v, g, beta, S=None):
     return run(transition, (q, k, v), (g, beta), S)
 
 
-def general(q, k, v, g, beta):
+def general(
+    q: Array, k: Array, v: Array, g: Array, beta: Array
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     """The same as arguments of the general rule."""
     check({"k": k, "q": q}, {"v": v}, {"g": g, "beta": beta})
     strength = beta[..., None]

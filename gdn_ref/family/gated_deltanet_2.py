@@ -23,12 +23,15 @@ here      Gated DeltaNet-2
 from array_api_compat import array_namespace
 
 from ..chunking import outer
+from ..types import Array
 from .printed_form import diag, identity, run_transposed
 from .shapes import check
 from .two_gates import arguments
 
 
-def published(q, k, v, g, b, w, S=None):
+def published(
+    q: Array, k: Array, v: Array, g: Array, b: Array, w: Array, S: Array | None = None
+) -> tuple[Array, Array]:
     """The source's recurrence, token by token. Returns `(O, S)`."""
     exp = array_namespace(g).exp
 
@@ -38,7 +41,9 @@ def published(q, k, v, g, b, w, S=None):
     return run_transposed(transition, (q, g, b, w, k, v), (), S)
 
 
-def general(q, k, v, g, b, w):
+def general(
+    q: Array, k: Array, v: Array, g: Array, b: Array, w: Array
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     """The same as arguments of the general rule."""
     check({"k": k, "q": q, "g": g, "b": b}, {"v": v, "w": w})
     return arguments(q, k, v, g, erase=b, write=w)

@@ -39,12 +39,15 @@ from ..chunking import (
     transpose,
     zero_state,
 )
+from ..types import Array
 from .shapes import check
 
 SUB_CHUNK = 16  # tokens whose scores are summed channel by channel, without a border
 
 
-def step(S, q, k, v, a, b, g):
+def step(
+    S: Array, q: Array, k: Array, v: Array, a: Array, b: Array, g: Array
+) -> tuple[Array, Array]:
     """One token (eq-family-recurrence): read, decay, erase, write, read out. Returns `(o, S)`."""
     D = array_namespace(g).exp(g)
     read = matvec(S, a)
@@ -52,7 +55,9 @@ def step(S, q, k, v, a, b, g):
     return matvec(S, q), S
 
 
-def chunk(S, q, k, v, a, b, g):
+def chunk(
+    S: Array, q: Array, k: Array, v: Array, a: Array, b: Array, g: Array
+) -> tuple[Array, Array]:
     """C tokens at once; row r of `R` is what token r reads, `S_{r-1} a_r`.
 
     (I + A^b) R = (gamma_{r-1} . a_r) S^T + A^k V                              (eq-family-read)
@@ -67,7 +72,7 @@ def chunk(S, q, k, v, a, b, g):
     return O, S
 
 
-def scores(x, y, g):
+def scores(x: Array, y: Array, g: Array) -> Array:
     """`P_ri = sum_d x_r[d] Gamma_ri[d] y_i[d]` for `i <= r`, else 0: `[..., C, C]`."""
     xp = array_namespace(x, y, g)
     C = x.shape[-2]
@@ -83,7 +88,7 @@ def scores(x, y, g):
     return xp.concat([above, below], axis=-2)
 
 
-def sum_over_channels(x, y, g):
+def sum_over_channels(x: Array, y: Array, g: Array) -> Array:
     """`scores` as they stand, an array of `C C d_k` entries: inside a sub-chunk only."""
     xp = array_namespace(x, y, g)
     _, Gamma = decay(transpose(g))  # [..., d_k, C, C]
@@ -91,7 +96,7 @@ def sum_over_channels(x, y, g):
     return xp.sum(x * Gamma * y, axis=-3)
 
 
-def reads(a, y, g):
+def reads(a: Array, y: Array, g: Array) -> Array:
     """`A_ri = sum_d a_r[d] Gamma_{r-1,i}[d] y_i[d]` for `i < r`, else 0 (eq-family-interaction).
 
     Token r reads the state that token r - 1 left: the scores of the row before.
@@ -100,33 +105,38 @@ def reads(a, y, g):
     return xp.tril(xp.roll(scores(xp.roll(a, -1, axis=-2), y, g), 1, axis=-2), k=-1)
 
 
-def from_start(g):
+def from_start(g: Array) -> Array:
     """`gamma_r = exp(g_1 + ... + g_r)`, the decay from before the first token to token r."""
     xp = array_namespace(g)
     return xp.exp(xp.cumulative_sum(g, axis=-2))
 
 
-def to_border(g):
+def to_border(g: Array) -> Array:
     """`Gamma_mi = exp(g_{i+1} + ... + g_m)`, the decay from token i to the last one."""
     xp = array_namespace(g)
     later = one_later(xp.flip(g, axis=-2), first=0.0)  # g_m ... g_{i+1}, from the last token up
     return xp.exp(xp.flip(xp.cumulative_sum(later, axis=-2), axis=-2))
 
 
-def one_later(x, first):
+def one_later(x: Array, first: float) -> Array:
     """Row r holds row r - 1 of `x`, the first row holds `first`."""
     xp = array_namespace(x)
     return xp.concat([xp.full_like(x[..., :1, :], first), x[..., :-1, :]], axis=-2)
 
 
-def recurrent(q, k, v, a, b, g, S=None):
+def recurrent(
+    q: Array, k: Array, v: Array, a: Array, b: Array, g: Array, S: Array | None = None
+) -> tuple[Array, Array]:
     """Token by token. Returns `(O, S)`."""
     check({"k": k, "q": q, "a": a, "b": b, "g": g}, {"v": v}, state=S)
     S = zero_state(k, v) if S is None else S
     return scan_tokens(values_last(step), S, (q, a, b, g, k, v))
 
 
-def chunkwise(q, k, v, a, b, g, S=None, chunk_size=64):
+def chunkwise(
+    q: Array, k: Array, v: Array, a: Array, b: Array, g: Array, S: Array | None = None,
+    chunk_size: int = 64,
+) -> tuple[Array, Array]:  # fmt: skip
     """Chunk by chunk. Returns `(O, S)`."""
     check({"k": k, "q": q, "a": a, "b": b, "g": g}, {"v": v}, state=S)
     S = zero_state(k, v) if S is None else S
@@ -138,6 +148,6 @@ def values_last(rule):
     return lambda S, q, a, b, g, k, v: rule(S, q, k, v, a, b, g)
 
 
-def per_channel(g, k):
+def per_channel(g: Array, k: Array) -> Array:
     """One log-decay per head, `[..., T]`, given to every channel: `[..., T, d_k]` as `k`."""
     return g[..., None] + array_namespace(k).zeros_like(k)

@@ -21,11 +21,14 @@ here           GLA
 from array_api_compat import array_namespace
 
 from ..chunking import outer
+from ..types import Array
 from .printed_form import diag, run_transposed
 from .shapes import check
 
 
-def published(q, k, v, gk, S=None):
+def published(
+    q: Array, k: Array, v: Array, gk: Array, S: Array | None = None
+) -> tuple[Array, Array]:
     """The source's recurrence, token by token. Returns `(O, S)`."""
     exp = array_namespace(gk).exp
 
@@ -35,7 +38,9 @@ def published(q, k, v, gk, S=None):
     return run_transposed(transition, (q, gk, k, v), (), S)
 
 
-def general(q, k, v, gk):
+def general(
+    q: Array, k: Array, v: Array, gk: Array
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     """The same as arguments of the general rule."""
     check({"k": k, "q": q, "gk": gk}, {"v": v})
     zero = array_namespace(k).zeros_like(k)

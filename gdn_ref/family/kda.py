@@ -22,12 +22,15 @@ here      KDA
 from array_api_compat import array_namespace
 
 from ..chunking import outer
+from ..types import Array
 from .printed_form import diag, identity, number, run_transposed
 from .shapes import check
 from .two_gates import arguments
 
 
-def published(q, k, v, g, beta, S=None):
+def published(
+    q: Array, k: Array, v: Array, g: Array, beta: Array, S: Array | None = None
+) -> tuple[Array, Array]:
     """The source's recurrence, token by token. Returns `(O, S)`."""
     exp = array_namespace(g).exp
 
@@ -38,7 +41,9 @@ def published(q, k, v, g, beta, S=None):
     return run_transposed(transition, (q, g, k, v), (beta,), S)
 
 
-def general(q, k, v, g, beta):
+def general(
+    q: Array, k: Array, v: Array, g: Array, beta: Array
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     """The same as arguments of the general rule."""
     check({"k": k, "q": q, "g": g}, {"v": v}, {"beta": beta})
     return arguments(q, k, v, g, beta[..., None], beta[..., None])

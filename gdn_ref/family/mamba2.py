@@ -22,12 +22,15 @@ here                    Mamba-2
 from array_api_compat import array_namespace
 
 from ..chunking import outer
+from ..types import Array
 from .general_rule import per_channel
 from .printed_form import number, run
 from .shapes import check
 
 
-def published(x, dt, A, B, C, S=None):
+def published(
+    x: Array, dt: Array, A: Array | float, B: Array, C: Array, S: Array | None = None
+) -> tuple[Array, Array]:
     """The source's recurrence, token by token. Returns `(O, S)`.
 
     `x` is `[..., T, d_v]`, `dt` is `[..., T]`, `A` is `[...]`, `B` and `C` are `[..., T, d_k]`.
@@ -40,7 +43,9 @@ def published(x, dt, A, B, C, S=None):
     return run(transition, (C, B, x), (dt,), S)
 
 
-def general(x, dt, A, B, C):
+def general(
+    x: Array, dt: Array, A: Array | float, B: Array, C: Array
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     """The same as arguments of the general rule."""
     check({"B": B, "C": C}, {"x": x}, {"dt": dt})
     zero = array_namespace(B).zeros_like(B)

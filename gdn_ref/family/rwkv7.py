@@ -28,11 +28,14 @@ here      RWKV-7
 from array_api_compat import array_namespace
 
 from ..chunking import outer
+from ..types import Array
 from .printed_form import diag, run
 from .shapes import check
 
 
-def published(r, log_w, k, v, kappa, a, S=None):
+def published(
+    r: Array, log_w: Array, k: Array, v: Array, kappa: Array, a: Array, S: Array | None = None
+) -> tuple[Array, Array]:
     """The source's recurrence, token by token. Returns `(O, S)`."""
     exp = array_namespace(log_w).exp
 
@@ -42,7 +45,9 @@ def published(r, log_w, k, v, kappa, a, S=None):
     return run(transition, (r, log_w, kappa, a, k, v), (), S)
 
 
-def general(r, log_w, k, v, kappa, a):
+def general(
+    r: Array, log_w: Array, k: Array, v: Array, kappa: Array, a: Array
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     """The same as arguments of the general rule."""
     check({"k": k, "r": r, "log_w": log_w, "kappa": kappa, "a": a}, {"v": v})
     return r, k, v, kappa, a * kappa, log_w

@@ -32,12 +32,15 @@ from array_api_compat import array_namespace
 
 from .. import linear_attention
 from ..chunking import matvec, outer, scan_chunks, transpose
+from ..types import Array
 from .deltanet import general as delta_rule
 from .printed_form import number, start
 from .shapes import check
 
 
-def published(q, k, v, eta, S=None, batch_size=1):
+def published(
+    q: Array, k: Array, v: Array, eta: Array, S: Array | None = None, batch_size: int = 1
+) -> tuple[Array, Array]:
     """The source's updates, token by token. Returns `(O, S)`. `eta` is `[..., T]`."""
     xp = array_namespace(q, k, v)
     check({"k": k, "q": q}, {"v": v}, {"eta": eta}, S)
@@ -50,24 +53,28 @@ def published(q, k, v, eta, S=None, batch_size=1):
     return xp.stack(outputs, axis=-2) if outputs else v, W
 
 
-def gradient(W, k, v):
+def gradient(W: Array, k: Array, v: Array) -> Array:
     """Of the loss `||W k - v||^2` in `W`."""
     return 2 * outer(matvec(W, k) - v, k)
 
 
-def general(q, k, v, eta):
+def general(
+    q: Array, k: Array, v: Array, eta: Array
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     """The same as arguments of the general rule, for batches of one token."""
     check({"k": k, "q": q}, {"v": v}, {"eta": eta})
     return delta_rule(q, k, v, 2 * eta)
 
 
-def mini_batches(q, k, v, eta, S=None, batch_size=16):
+def mini_batches(
+    q: Array, k: Array, v: Array, eta: Array, S: Array | None = None, batch_size: int = 16
+) -> tuple[Array, Array]:
     """Batch by batch: the chunk form with `A = 0`. Returns `(O, S)`."""
     check({"k": k, "q": q}, {"v": v}, {"eta": eta}, S)
     return scan_chunks(batch, start(S, k, v), (q, k, v), (eta,), batch_size)
 
 
-def batch(W, q, k, v, eta):
+def batch(W: Array, q: Array, k: Array, v: Array, eta: Array) -> tuple[Array, Array]:
     """One mini-batch: the errors of all its tokens at `W`, then linear attention."""
     delta = 2 * eta[..., None] * (v - k @ transpose(W))
     return linear_attention.chunk(W, q, k, delta)

@@ -9,10 +9,13 @@ in `general_rule`. With `e = w = beta` and one `g` for all channels it is the ga
 
 from array_api_compat import array_namespace
 
+from ..types import Array
 from .shapes import check, shape
 
 
-def arguments(q, k, v, g, erase, write):
+def arguments(
+    q: Array, k: Array, v: Array, g: Array, erase: Array, write: Array
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     """The rule as the general rule's `(q, k, v, a, b, g)`: `a = D (e . k)` and `b = k`.
 
     A gate whose last axis is 1 is the same for all channels.

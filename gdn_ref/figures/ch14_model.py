@@ -7,7 +7,8 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from pathlib import Path
+
+from .places import RECORDS
 
 PEAK = 989.4e12  # H100: dense bfloat16 FLOPs a second
 BANDWIDTH = 3.35e12  # the same card, bytes a second, by its data sheet
@@ -17,7 +18,6 @@ SLICE = 64  # value dimensions of one program of the scan
 SILENT = 0.6  # the time of a chunk without outputs, in chunks with outputs
 MAPS = 0.7  # and of one of the maps of segments
 MOST = 4  # programs that share a sequence
-RECORDS = Path(__file__).parents[1] / "records" / "bench"
 
 
 @dataclass(frozen=True)

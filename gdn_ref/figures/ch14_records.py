@@ -1,7 +1,5 @@
 """Figures of chapter 14: the recorded times beside the limits."""
 
-from pathlib import Path
-
 import numpy as np
 
 from .ch14 import LIMITS
@@ -15,9 +13,8 @@ from .ch14_model import (
     rule,
     shape,
 )
+from .places import LOG
 from .style import COLOUR, figure, styled
-
-LOG = Path(__file__).parents[1] / "kernels" / "bench" / "NOTES.md"
 
 
 def ways():

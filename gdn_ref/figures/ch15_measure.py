@@ -2,7 +2,6 @@
 
 import json
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -11,10 +10,9 @@ from .. import wy
 from ..chunking import decay
 from ..proofs.data import hard_inputs, relative_error
 from . import ch14_model
+from .places import LOG, RECORDS
 
-PACKAGE = Path(__file__).parents[1]
-RECORD = PACKAGE / "records" / "bench" / "forward_steps_h100.json"
-LOG = PACKAGE / "kernels" / "bench" / "NOTES.md"
+RECORD = RECORDS / "forward_steps_h100.json"
 
 
 def record():

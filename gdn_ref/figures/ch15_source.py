@@ -1,9 +1,8 @@
 """The kernels' own source, cut into pieces: what the chapter shows is what runs."""
 
 import textwrap
-from pathlib import Path
 
-KERNELS = Path(__file__).parents[1] / "kernels"
+from .places import KERNELS
 
 
 def lines_of(file):

@@ -2,7 +2,7 @@
 
 import json
 
-from .ch14_model import RECORDS
+from .places import RECORDS
 
 
 def decode_record(file=RECORDS / "decode_h100.json"):

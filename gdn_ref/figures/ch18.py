@@ -13,7 +13,10 @@ from .ch18_model import GROUPS, Layer, beyond_flops, forward_time, token_seconds
 from .style import COLOUR, figure, live, styled
 
 HOW = {"ring": "value", "all-gather": "query", "tree": "key"}
-WAYS = {"ring": "state", "all-gather": "query", "heads": "value", "ring attention": "key"}
+WAYS = {
+    "ring": "state", "tree": "decay", "all-gather": "query", "heads": "value",
+    "ring attention": "key",
+}  # fmt: skip
 
 
 class Steps(Network):
@@ -89,14 +92,14 @@ def exchange_widget():
 @styled
 def sent(tokens=18, ranks=3):
     """The moving figure's picture: bytes that the busiest rank sends, for 2^tokens tokens."""
-    fig, ax = figure(6.2, 2.2)
+    fig, ax = figure(6.2, 2.5)
     found = Layer().sent(2**ranks, 2**tokens)
     for n, (way, size) in enumerate(found.items()):
         ax.barh(n, size, color=COLOUR[WAYS[way]], height=0.7, left=1e5)
         ax.text(size * 1.15 + 1e5, n, f"{size / 1e6:,.1f} MB", va="center", fontsize=9)
     ax.set_xscale("log")
-    ax.set(xlim=(1e5, 1e13), ylim=(3.6, -0.6), xlabel="bytes that a rank sends, forward")
-    ax.set_yticks(range(4), found)
+    ax.set(xlim=(1e5, 1e13), ylim=(4.6, -0.6), xlabel="bytes that a rank sends, forward")
+    ax.set_yticks(range(5), found)
     ax.set_title(f"{2**tokens:,} tokens on {2**ranks} ranks", fontsize=10)
     return fig
 

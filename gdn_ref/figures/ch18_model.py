@@ -2,7 +2,7 @@
 
 The formulas are those that `gdn_ref.proofs.ch18_*` count. Times are in seconds; `T` is the number
 of tokens of one sequence and `R` that of ranks. Latency and bandwidth are assumptions, the same as
-in `gdn_ref.distributed.exchange`; the time of a token on one card is recorded.
+in `gdn_ref.distributed.cost`; the time of a token on one card is recorded.
 """
 
 import math
@@ -40,10 +40,19 @@ class Layer:
         rows = self.b * (2 * self.H_k * self.d_k + 2 * self.H_v * self.d_v) + 8 * self.H_v
         return {
             "ring": self.state,
+            "tree": max(self.tree(R, p) for p in range(R)),
             "all-gather": (R - 1) * (self.state + self.F),
             "heads": (R - 1) * T / R**2 * rows,
             "ring attention": (R - 1) / R * 2 * self.b * T * self.H_c * self.d_a,
         }
+
+    def tree(self, R, p):
+        """Bytes that rank p sends in the tree (eq-tree-bytes)."""
+        return self.state * rounds(R - p) + self.F * rounds(min(p + 1, R - p))
+
+    def halo(self, W=4):
+        """Bytes of the inputs that the convolution needs from before a border (eq-halo-bytes)."""
+        return self.b * (W - 1) * (2 * self.H_k * self.d_k + self.H_v * self.d_v)
 
     def again(self, C=64):
         """FLOPs a token and value head that a rank does beyond its share (eq-shard-flops)."""
@@ -70,6 +79,11 @@ def exchange_times(R, state, F, latency=LATENCY, bandwidth=BANDWIDTH):
         "tree": rounds(R) * (latency + state / bandwidth)
         + max(rounds(R) - 1, 0) * F / bandwidth,
     }  # fmt: skip
+
+
+def causal_work(T, m):
+    """Pairs of a query and a key in each of m equal shards (eq-causal-work)."""
+    return [T * (T * (2 * i + 1) / m + 1) / (2 * m) for i in range(m)]
 
 
 def relay_speedup(R, n=GROUPS):

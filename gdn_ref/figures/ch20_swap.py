@@ -6,11 +6,12 @@
 import importlib.util
 import json
 import logging
-from pathlib import Path
 
 import torch
 
-RECORD = Path(__file__).parents[1] / "records" / "swap_cpu.json"
+from .places import DATA
+
+RECORD = DATA / "swap_cpu.json"
 MODES = {"greedy, with cache": {}, "greedy, no cache": {"use_cache": False}}
 MODES |= {"3 beams": {"num_beams": 3}}
 

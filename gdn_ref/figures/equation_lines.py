@@ -9,7 +9,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from .ch15_source import KERNELS, line_with, lines_of
+from .ch15_source import line_with, lines_of
+from .places import KERNELS
 
 FIGURE = Path(__file__).parents[2] / "book" / "_static" / "figures" / "equation-lines.js"
 

@@ -10,10 +10,12 @@ import functools
 import inspect
 import sys
 from types import CellType, FunctionType, MethodType
+from typing import Generic, TypeVar
 
 from torch import nn
 
 from ..ops import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule
+from ..types import Backend
 from ..validation import check_backend
 
 OLDEST = (5, 17)
@@ -32,10 +34,11 @@ LAYERS = {  # transformers.models.<folder>.modeling_<folder> -> its Gated DeltaN
     "olmo_hybrid": "OlmoHybridGatedDeltaNet",
 }
 KNOWN = {(f"transformers.models.{m}.modeling_{m}", name) for m, name in LAYERS.items()}
+Model = TypeVar("Model", bound=nn.Module)
 MODELS = "Qwen3-Next, Qwen3.5 (dense and MoE), Qwen4-Exp, Olmo-Hybrid"
 
 
-def use_gdn_ref(model, backend="auto"):
+def use_gdn_ref(model: Model, backend: Backend = "auto") -> "Swap[Model]":
     """Let every Gated DeltaNet layer of a transformers model compute with gdn_ref's functions.
 
     Prefill and training call `chunk_gated_delta_rule`, a cached step of one token calls
@@ -92,7 +95,7 @@ def use_gdn_ref(model, backend="auto"):
     return Swap(model)
 
 
-def remove_gdn_ref(model):
+def remove_gdn_ref(model: nn.Module) -> None:
     """Put transformers' operators back; a model without ours is left as it is.
 
     `Swap.remove` does the same. This one serves a copied or loaded model, which has no `Swap`.
@@ -103,7 +106,7 @@ def remove_gdn_ref(model):
             change_class(layer, layer.theirs)
 
 
-class Swap:
+class Swap(Generic[Model]):
     """A model that computes with gdn_ref, and the way back. It prints what calls what.
 
     Attributes
@@ -112,10 +115,10 @@ class Swap:
         The swapped model.
     """
 
-    def __init__(self, model):
+    def __init__(self, model: Model) -> None:
         self.model = model
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         model = type(self.model).__name__
         swapped = [(name, x) for name, x in self.model.named_modules() if isinstance(x, UsesGdnRef)]
         if not swapped:
@@ -129,14 +132,14 @@ class Swap:
         lines += [f"{name} -> gdn_ref.{ours.__name__}" for name, ours in OPERATORS.items()]
         return "\n  ".join(lines)
 
-    def remove(self):
+    def remove(self) -> None:
         """Put transformers' operators back; a second call does nothing."""
         remove_gdn_ref(self.model)
 
-    def __enter__(self):
+    def __enter__(self) -> Model:
         return self.model
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.remove()
 
 

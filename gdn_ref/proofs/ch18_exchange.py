@@ -11,14 +11,15 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
-from sympy import Rational, ceiling, log, symbols
+from sympy import Min, Rational, ceiling, log, symbols
 
 from ..distributed import CPContext, heads
-from ..distributed.exchange import bytes_of_pass
+from ..distributed.cost import bytes_of_pass
 from .registry import verifies
 
 R, T = symbols("R T", positive=True)
 ell, w, B_S, B_F = symbols("ell w B_S B_F", positive=True)
+p = symbols("p", nonnegative=True)
 b, d_k, d_v, H_k, H_v, H_c, d_a = symbols("b d_k d_v H_k H_v H_c d_a", positive=True)
 ROUNDS = ceiling(log(R, 2))
 
@@ -122,11 +123,45 @@ def times_are_counted(claim=TIMES):
     return residuals
 
 
-def most_bytes(how, ranks, HV, K, V):
-    """Of states and maps in float32: the most that a rank sends, by the package's own count."""
+def rank_bytes(how, ranks, HV, K, V):
+    """Of states and maps in float32: what each rank sends, by the package's own count."""
     cu_seqlens = torch.tensor([0, 3 * ranks])
     contexts = [CPContext.alone(cu_seqlens, p, ranks, exchange=how) for p in range(ranks)]
-    return max(bytes_of_pass(cp, HV, K, V, 4) for cp in contexts)
+    return [bytes_of_pass(cp, HV, K, V, 4) for cp in contexts]
+
+
+def most_bytes(how, ranks, HV, K, V):
+    """The busiest rank's."""
+    return max(rank_bytes(how, ranks, HV, K, V))
+
+
+TREE = B_S * ceiling(log(R - p, 2)) + B_F * ceiling(log(Min(p + 1, R - p), 2))
+
+
+@verifies(
+    "eq-tree-bytes",
+    method="enumeration",
+    covers="counted by the package for every rank of 2 to 9, 16, 17 and 33",
+    mutants={
+        "every rank sends in all rounds": {"claim": TREE.subs(log(R - p, 2), log(R, 2))},
+        "F in every message": {"claim": (B_S + B_F) * ceiling(log(R - p, 2))},
+        "no F": {"claim": B_S * ceiling(log(R - p, 2))},
+        "F as long as there are ranks before": {
+            "claim": B_S * ceiling(log(R - p, 2)) + B_F * ceiling(log(p + 1, 2))
+        },
+        "rank 0 sends an F": {
+            "claim": TREE.subs(Min(p + 1, R - p), Min(p + 2, R - p)),
+        },
+    },
+)
+def tree_bytes_are_counted(claim=TREE):
+    """What each rank sends in a forward pass."""
+    residuals, (HV, K, V) = [], (2, 3, 5)
+    for ranks in (2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 33):
+        for rank, sent in enumerate(rank_bytes("tree", ranks, HV, K, V)):
+            at = {B_S: 4 * HV * K * V, B_F: 4 * HV * K * K, R: ranks, p: rank}
+            residuals.append(sent - claim.subs(at))
+    return residuals
 
 
 DTYPES = {1: torch.int8, 2: torch.bfloat16, 4: torch.float32, 8: torch.float64}

@@ -21,13 +21,16 @@ import inspect
 import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from traceback import extract_tb
+from typing import Any, TypeVar
 
 from .report import METHODS, Report, absent, printed_complaints, printed_summary, summary
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 FLOAT64_PASS = 1e-12  # a float64 check's residual is at most this ...
 FLOAT64_FAIL = 1e-6  # ... and a mutant's at least this
@@ -87,7 +90,10 @@ DEFINITIONS: dict[str, str] = {}
 ERRATA: list[Erratum] = []
 
 
-def verifies(label, *, method, covers, mutants, inputs=None, part=""):
+def verifies(
+    label: str, *, method: str, covers: str, mutants: Mapping[str, dict[str, Any]],
+    inputs: Mapping[str, dict[str, Any]] | None = None, part: str = "",
+) -> Callable[[Function], Function]:  # fmt: skip
     """Register the decorated function as a check of the equation `label`.
 
     Parameters
@@ -113,14 +119,17 @@ def verifies(label, *, method, covers, mutants, inputs=None, part=""):
     return register
 
 
-def definition(label, meaning):
+def definition(label: str, meaning: str) -> None:
     """Register the equation `label` as a definition: it names something and claims nothing."""
     if label in DEFINITIONS:
         raise ValueError(f"label: {label} is defined twice")
     DEFINITIONS[label] = meaning
 
 
-def erratum(key, *, source, printed, corrected, consequence, label, method):
+def erratum(
+    key: str, *, source: str, printed: str, corrected: str, consequence: str, label: str,
+    method: str,
+) -> Callable[[Function], Function]:  # fmt: skip
     """Register a published slip; the function takes `form`, "corrected" or "printed".
 
     `printed` and `corrected` are TeX, `label` is the equation that derives the right form,
@@ -260,7 +269,7 @@ def _finite(size):
     return size if math.isfinite(size) else "not finite"
 
 
-def prove(label, method=None):
+def prove(label: str, method: str | None = None) -> Report:
     """Evaluate the equation `label` as it is printed, and run every check of it.
 
     Parameters

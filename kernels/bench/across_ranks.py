@@ -4,13 +4,17 @@
     python kernels/bench/across_ranks.py --in-turn 1 2 4 8 --json FILE
 
 The first takes N cards (NCCL), or N processes without any (gloo; then give small sizes, such as
-`--tokens 512 --heads 2 4 --size 16 --dtype float32`). For one sequence and for a packed batch whose
-sequences cross the ranks, and for each way to work in parallel:
+`--tokens 512 --heads 2 4 --size 16 --dtype float32`). For one sequence, for a packed batch whose
+sequences cross the ranks, and for one sequence in zig-zag shards, and for each way to work in
+parallel:
 
 errors     of the ranks' outputs, states and gradients against one card: the worst rank's, relative
            Frobenius
 forward_s, both_s   the slowest rank's time; `one` is one card with the whole batch, in the same run
 bytes      sent by each rank in both passes, and as derived
+fla        flash-linear-attention's context parallelism, where it is installed and takes the batch
+exchange_s the slowest rank's time of the exchange alone, forward; its cost is derived in seconds of
+           the assumed link (`gdn_ref.distributed.cost`)
 
 The second takes one card, and each rank's part in turn with the states of the others given: what a
 rank does beyond its share of one card's time is `beyond`. That is the model of chapter 18.
@@ -31,9 +35,10 @@ import torch.distributed as dist
 
 import gdn_ref
 from gdn_ref import distributed
-from gdn_ref.distributed import exchange, relay, rule
+from gdn_ref.distributed import cost, exchange, relay, rule
 
 NAMES = ("o", "S", "dq", "dk", "dv", "dg", "dbeta")
+BANDWIDTH = 200e9  # of the link that `cost` assumes
 OPTIONS = {"use_qk_l2norm_in_kernel": True, "output_final_state": True, "state_v_first": True}
 
 
@@ -103,7 +108,21 @@ def error(actual, expected):
     return (actual.double() - expected.double()).norm().item() / (size or 1.0)
 
 
-def against_one(given, tokens, do, cu_seqlens, device):
+def exchange_seconds(cp, HV, D, device, given):
+    """Time of the states' way alone, with maps that are there."""
+    S = torch.zeros(HV, D, D, device=device, dtype=torch.float32)
+    F = torch.eye(D, device=device).expand(HV, D, D).contiguous()
+    maps = {p.index: (None if p.before is None else F, S) for p in cp.mine}
+    return seconds(lambda: exchange.incoming(cp, maps, S), given.rows, device, dist.barrier)
+
+
+def derived_seconds(cp, HV, D):
+    """The same by `cost`, for the link that is assumed there."""
+    bytes_ = 4 * HV * D * D
+    return cost.costs(cp, bytes_, bytes_)[cp.exchange] / BANDWIDTH
+
+
+def against_one(given, tokens, do, cu_seqlens, layout, device):
     """One batch on the ranks of this run, beside one card."""
     whole = passes(
         gdn_ref.chunk_gated_delta_rule, tokens, do, cu_seqlens=cu_seqlens.to(device)
@@ -112,10 +131,12 @@ def against_one(given, tokens, do, cu_seqlens, device):
     times = [seconds(call, given.rows, device, dist.barrier) for call in whole]
     found = {"one": dict(zip(("forward_s", "both_s"), times, strict=True))}
     R, (H, HV), D = dist.get_world_size(), given.heads, given.size
-    ways = [("sequence", "ring"), ("sequence", "all_gather"), ("relay", "ring")]
+    ways = [("sequence", how) for how in ("ring", "all_gather", "tree")] + [("relay", "ring")]
     ways += [("heads", "ring")] * (H % R == 0)
     for parallel, how in ways:
-        cp = distributed.build_cp_context(cu_seqlens, exchange=how)
+        if dist.get_rank() == 0:
+            print("at", layout, len(cu_seqlens) - 1, parallel, how, flush=True)
+        cp = distributed.build_cp_context(cu_seqlens, layout=layout, exchange=how)
         here, do_here = [cp.shard(x) for x in tokens], cp.shard(do)
         forward, both = passes(
             distributed.chunk_gated_delta_rule, here, do_here, cp_context=cp, parallel=parallel
@@ -130,6 +151,8 @@ def against_one(given, tokens, do, cu_seqlens, device):
             "bytes": sent,
             "derived": derived(cp, tokens, parallel, HV, D, got[1].element_size()),
         }
+        if parallel == "sequence":
+            row["exchange_s"] = exchange_seconds(cp, HV, D, device, given)
         rows = [None] * R
         dist.all_gather_object(rows, row)
         times = [max(t) for t in zip(*(r["times"] for r in rows), strict=True)]
@@ -141,15 +164,52 @@ def against_one(given, tokens, do, cu_seqlens, device):
             "errors": dict(zip(NAMES, worst, strict=True)),
             "bytes": [r["bytes"] for r in rows], "bytes_derived": [r["derived"] for r in rows],
         }  # fmt: skip
+        if parallel == "sequence":
+            found[f"{parallel}, {how}"] |= {
+                "exchange_s": max(r["exchange_s"] for r in rows),
+                "exchange_derived_s": derived_seconds(cp, HV, D),
+            }
         if any(r["bytes"] != r["derived"] for r in rows):
             raise AssertionError(f"{parallel}: {found}")
+    if (theirs := of_fla(given, tokens, do, cu_seqlens, layout, expected[0], device)) is not None:
+        found["fla"] = theirs
+    return found
+
+
+def of_fla(given, tokens, do, cu_seqlens, layout, o, device):
+    """Times of flash-linear-attention's ranks, and the error of their outputs, where it runs."""
+    try:
+        from fla.ops.cp import build_cp_context
+        from fla.ops.gated_delta_rule import chunk_gated_delta_rule
+    except ImportError:
+        return None
+    cp = distributed.build_cp_context(cu_seqlens, layout=layout)
+    here, do_here = [cp.shard(x).requires_grad_() for x in tokens], cp.shard(do)
+    try:
+        context = build_cp_context(cu_seqlens.to(device), dist.group.WORLD, layout=layout)
+
+        def forward():
+            return chunk_gated_delta_rule(
+                *here, cp_context=context, use_qk_l2norm_in_kernel=True
+            )[0]  # fmt: skip
+
+        with torch.no_grad():
+            found = {"forward_s": seconds(forward, given.rows, device, dist.barrier)}
+            found["error"] = error(forward(), cp.shard(o))
+    except (AssertionError, RuntimeError, ValueError) as refused:
+        return {"refused": str(refused)[:200]}
+    try:
+        both = lambda: torch.autograd.grad(forward(), here, do_here)
+        found["both_s"] = seconds(both, given.rows, device, dist.barrier)
+    except RuntimeError as refused:
+        found["both_refused"] = str(refused)[:200]
     return found
 
 
 def derived(cp, tokens, parallel, HV, D, itemsize):
     """The bytes that this rank sends in both passes."""
     if parallel != "heads":
-        return sum(exchange.bytes_of_pass(cp, HV, D, D, itemsize, way) for way in (False, True))
+        return sum(cost.bytes_of_pass(cp, HV, D, D, itemsize, way) for way in (False, True))
     R, own = cp.ranks, cp.length
     token = sum(x.element_size() * x[0, 0].numel() for x in tokens)  # there, and its gradient back
     o = tokens[2].element_size() * tokens[2][0, 0].numel()
@@ -169,10 +229,14 @@ def across(given):
     dist.init_process_group("nccl" if cuda else "gloo")
     tokens, do = inputs(given, device)
     T = given.tokens
-    batches = {"one sequence": [0, T], "packed": [0, T // 5, T // 5, T // 2 + 1, T - T // 7, T]}
+    packed = [0, T // 5, T // 5, T // 2 + 1, T - T // 7, T]
+    batches = {
+        "one sequence": ([0, T], "contiguous"), "packed": (packed, "contiguous"),
+        "zig-zag": ([0, T], "zigzag"),
+    }  # fmt: skip
     found = {
-        name: against_one(given, tokens, do, torch.tensor(offsets), device)
-        for name, offsets in batches.items()
+        name: against_one(given, tokens, do, torch.tensor(offsets), layout, device)
+        for name, (offsets, layout) in batches.items()
     }
     if dist.get_rank() == 0:
         record(given, device, {"ranks": dist.get_world_size(), "batches": found})
@@ -191,12 +255,12 @@ def in_turn(given):
 
     def given_states(cp, maps, like, reverse=False):
         """What would come from the other ranks; zeros take as long."""
-        before, _ = exchange.neighbours(reverse)
+        before, _ = cost.neighbours(reverse)
         return {p.index: torch.zeros_like(like) for p in cp.mine if before(p) is not None}
 
     def no_ring(cp, leave, like, reverse=False):
         """The relay's part of one rank: every state is there."""
-        before, after = exchange.neighbours(reverse)
+        before, after = cost.neighbours(reverse)
         states = given_states(cp, None, like, reverse)
         for p in cp.mine:
             if after(p) is not None:

@@ -37,7 +37,7 @@ def make(name, folder):
     kernels, file, before, after = EDITS[name]
     for part in ("gdn_ref", "kernels", "tests"):
         unwanted = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / part, folder / part, symlinks=True, ignore=unwanted)
+        shutil.copytree(ROOT / part, folder / part, ignore=unwanted)
     shutil.copy(ROOT / "pyproject.toml", folder)
     path = folder / "kernels" / file
     text = path.read_text()

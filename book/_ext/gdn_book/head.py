@@ -13,7 +13,8 @@ CARD = "card.png"
 LENGTH = 200  # search engines show about this many characters
 HAS_MATHS = re.compile(r'class="(?:math|amsmath)|#equation-')
 WAIT = """document.documentElement.classList.add("gdn-typesetting");
-setTimeout(() => document.documentElement.classList.remove("gdn-typesetting"), 1500);"""
+document.addEventListener("DOMContentLoaded", () => setTimeout(
+    () => document.documentElement.classList.remove("gdn-typesetting"), 1500));"""
 
 
 def connect(app):

@@ -1,18 +1,24 @@
-// What the busiest rank sends in a forward pass (eq-exchange-bytes): a state along the ring, all
-// pairs by an all-gather, tokens for heads by an all-to-all, and keys and values of ring attention.
+// What the busiest rank sends in a forward pass (eq-exchange-bytes, eq-tree-bytes): a state along
+// the ring, pairs in a tree and by an all-gather, tokens for heads by an all-to-all, and keys and
+// values of ring attention.
 "use strict";
 GDN.figure("exchange-bytes", (host) => {
   const Hk = 16, Hv = 32, d = 128, Hc = 2, da = 256, b = 2, BANDWIDTH = 200e9;
   const state = { tokens: 18, ranks: 3 };
 
+  const rounds = (n) => Math.ceil(Math.log2(n));
+  const tree = (R, p) => rounds(R - p) + rounds(Math.min(p + 1, R - p)); // a state is as long as F
+
   const sent = (R, T) => {
     const S = 4 * Hv * d * d, row = b * (2 * Hk * d + 2 * Hv * d) + 8 * Hv;
-    return { ring: S, "all-gather": (R - 1) * 2 * S, heads: (R - 1) * T / (R * R) * row,
+    const most = Math.max(...Array.from({ length: R }, (_, p) => tree(R, p)));
+    return { ring: S, tree: most * S, "all-gather": (R - 1) * 2 * S,
+      heads: (R - 1) * T / (R * R) * row,
       "ring attention": (R - 1) / R * 2 * b * T * Hc * da };
   };
 
-  const drawing = GDN.canvas(host, 440, 190, "Bytes that a rank sends, on a log scale");
-  const roles = ["state", "query", "value", "key"];
+  const drawing = GDN.canvas(host, 440, 226, "Bytes that a rank sends, on a log scale");
+  const roles = ["state", "decay", "query", "value", "key"];
   const picture = GDN.svg(drawing, "g");
   const x = (bytes) => 110 + 36 * Math.max(Math.log10(bytes) - 5, 0);
   let read = null;
@@ -27,10 +33,10 @@ GDN.figure("exchange-bytes", (host) => {
     shown[1].textContent = R.toLocaleString("en");
     picture.replaceChildren();
     for (let power = 5; power <= 12; power += 1) {
-      GDN.svg(picture, "line", { x1: x(10 ** power), x2: x(10 ** power), y1: 8, y2: 156,
+      GDN.svg(picture, "line", { x1: x(10 ** power), x2: x(10 ** power), y1: 8, y2: 192,
         stroke: "var(--gdn-faint)" });
       if (power % 3 === 0) {
-        GDN.svg(picture, "text", { x: x(10 ** power), y: 174, "text-anchor": "middle" },
+        GDN.svg(picture, "text", { x: x(10 ** power), y: 210, "text-anchor": "middle" },
           { 6: "1 MB", 9: "1 GB", 12: "1 TB" }[power]);
       }
     }

@@ -11,6 +11,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from .. import ch18_exchange as exchange
+from .. import ch18_hybrid as hybrid
 from .. import ch18_orders as orders
 from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, case
 from .check import printed
@@ -111,6 +112,46 @@ def sent(draw):
     return World(found | letters)
 
 
+@cache
+def tree(draw):
+    """Bytes that each rank sends in a tree."""
+    R, d_k, d_v = draw.sizes(3, 2, 24)
+    found = exchange.rank_bytes("tree", R, 1, d_k, d_v)
+    letters = {"R": R, "B_S": 4 * d_k * d_v, "B_F": 4 * d_k**2, "B_": listed(found, 0)}
+    return World(letters, {"p": range(R)})
+
+
+@cache
+def causal(draw):
+    """Pairs of a query and a key in each of m equal shards."""
+    m, size = draw.numbers(2, 1, 9)
+    found = hybrid.shard_work(m * size, m)
+    return World({"T": m * size, "m": m, "a_": listed(found, 0)}, {"i": range(m)})
+
+
+@cache
+def zigzag(draw):
+    """The same for two shards a rank; more such shards follow, which no rank has."""
+    R, size = draw.sizes(2, 1, 12)
+    T, a = 2 * R * size, hybrid.shard_work(4 * R * size, 4 * R)
+    return World({"T": T, "R": R, "a_": listed(a, 0)}, {"p": range(R)})
+
+
+def steps(draw):
+    """Messages one after the other and rounds for two shards a rank."""
+    (R,) = draw.sizes(1, 2, 40)
+    ring, rounds = hybrid.steps_of(R)
+    return World({"R": R, "messages of the ring": ring, "rounds of the tree": rounds})
+
+
+def halo(draw):
+    """Bytes that the convolution sends over a border, queries, keys and values together."""
+    H_k, H_v, d_k, d_v, W = draw.numbers(5, 1, 6)
+    b = draw.one_of(*hybrid.DTYPES)
+    letters = {"b": b, "W": W + 1, "H_k": H_k, "H_v": H_v, "d_k": d_k, "d_v": d_v}
+    return World(letters | {"value": hybrid.halo_bytes(b, W + 1, 2 * H_k * d_k + H_v * d_v)})
+
+
 def rows(draw):
     """FLOPs a token and value head of d_k rows more, counted."""
     C, d_k, d_v = draw.numbers(3, 1, 5)
@@ -135,7 +176,12 @@ LOOP, CLOCKS = "the token loop over all tokens", {"arithmetic": "counted"}
 printed("eq-shard-map eq-shard-state eq-shard-rows eq-shard-backward", shards, against=LOOP)
 printed("eq-shard-unrolled eq-shard-backward-unrolled", partition, against=LOOP)
 printed("eq-exchange-times", messages, against="messages on clocks", **CLOCKS)
+printed("eq-tree-bytes", tree, against="bytes, counted", **CLOCKS)
 printed("eq-exchange-bytes", sent, against="bytes, counted", **CLOCKS)
+printed("eq-causal-work", causal, against="pairs, counted", **CLOCKS)
+printed("eq-zigzag-work", zigzag, against="pairs, counted", tied="a_{(p)}", **CLOCKS)
+printed("eq-zigzag-steps", steps, against="messages, counted", **CLOCKS)
+printed("eq-halo-bytes", halo, against="bytes, counted", **CLOCKS)
 printed("eq-shard-flops", rows, against="products, counted", **CLOCKS)
 printed("eq-relay-speedup", relay, against="runs on clocks", **CLOCKS)
 printed("eq-shard-speedup", unequal, against="runs on clocks", **CLOCKS)

@@ -1,0 +1,92 @@
+"""How far into a piece the state before it is felt: the bound, and what is left out beyond it."""
+
+import math
+
+import pytest
+import torch
+from tolerances import FORMS, relative_error
+
+import gdn_ref
+from gdn_ref.distributed import CPContext, response
+
+F64 = {"dtype": torch.float64}
+OPTIONS = {
+    "scale": None, "chunk_size": 16, "backend": "reference", "use_qk_l2norm_in_kernel": True,
+    "use_gate_in_kernel": False, "use_beta_sigmoid_in_kernel": False, "allow_neg_eigval": False,
+}  # fmt: skip
+T, H, HV, K, V = 300, 2, 4, 6, 5
+
+
+def tokens(decays, most=1.0, size=1.0):
+    """Decays by value head, strengths up to `most`, keys of this size."""
+    torch.manual_seed(0)
+    q, k = size * torch.randn(2, 1, T, H, K, **F64)
+    v, beta = torch.randn(1, T, HV, V, **F64), most * torch.rand(1, T, HV, **F64)
+    return q, k, v, torch.tensor(decays, **F64).expand(1, T, HV).contiguous(), beta
+
+
+def responded(tokens, **options):
+    """Of the second of two ranks, to which a state comes: its `Response`, and its piece."""
+    cp = CPContext.alone(torch.tensor([0, 2 * T]), 1, 2)
+    found = response.respond({**OPTIONS, **options}, tokens, {}, cp.entered, torch.float64)
+    return found, cp.entered
+
+
+def carried(tokens, **options):
+    """F_t q_t and the last F, token by token: the rule without values, from the identity."""
+    q, k, v, g, beta = tokens
+    one = torch.eye(K, **F64).expand(1, HV, K, K)
+    return gdn_ref.fused_recurrent_gated_delta_rule(
+        q, k, v.new_zeros(1, T, HV, K), g=g, beta=beta, initial_state=one,
+        output_final_state=True, state_v_first=True, **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("decays", "counts"),
+    [
+        ((-0.5, -0.3, -2.0, -math.inf), [[128, 64]]),  # exp(-37.4) is 1/4 of float64's rounding
+        ((-0.01, -3.0, -3.0, -0.2), [[300, 192]]),  # as long as the slower head of a key
+        ((0.0, 0.0, 0.0, 0.0), [[300, 300]]),
+    ],
+)
+def test_a_head_is_answered_for_as_long_as_it_feels_the_state(decays, counts):
+    given = tokens(decays)
+    found, pieces = responded(given)
+    assert found.tokens == counts
+    O, F = carried(given, use_qk_l2norm_in_kernel=True)
+    forgotten = torch.tensor(counts[0]).repeat_interleave(HV // H) < T
+    assert not found.F[0, forgotten].any()
+    assert relative_error(found.F[0, ~forgotten], F[0, ~forgotten]) <= FORMS or forgotten.all()
+    left = O.clone()
+    for _, _, rows, heads, O_F in found.parts(pieces):
+        assert relative_error(O_F, O[0, rows, heads]) <= FORMS
+        left[0, rows, heads] = 0
+    assert left.norm() <= torch.finfo(torch.float64).eps * O.norm()  # what nobody answers for
+
+
+@pytest.mark.parametrize(
+    ("most", "size", "options"),
+    [
+        (1.0, 1.0, {"use_qk_l2norm_in_kernel": True}),
+        (2.0, 1.0, {"use_qk_l2norm_in_kernel": True}),
+        (3.0, 1.0, {"use_qk_l2norm_in_kernel": True}),  # a factor may be -2
+        (1.0, 2.0, {"use_qk_l2norm_in_kernel": False}),  # keys of length 5
+    ],
+)
+def test_nothing_is_left_out_that_grows_again(most, size, options):
+    """The decays alone end it after 150 tokens; what may grow is in the bound."""
+    given = tokens((-0.25,) * HV, most, size)
+    found, _ = responded(given, **options)
+    _, F = carried(given, **options)
+    felt = torch.tensor(found.tokens[0]).repeat_interleave(HV // H) == T
+    assert felt.all() == (most > 2 or size > 1)
+    error = (found.F - F).norm() / F.norm() if felt.all() else F.norm()
+    assert error <= 1e-12
+
+
+def test_a_number_that_is_none_is_felt():
+    q, k, v, g, beta = tokens((-3.0,) * HV)
+    g[0, 100, 0] = math.nan
+    found, _ = responded((q, k, v, g, beta))
+    assert found.tokens == [[300, 64]]
