@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 BROWSER := .venv/browser
+PEERS := .venv/peers
 
 .DEFAULT_GOAL := help
 .PHONY: help env book pdf proofs formal test lab serve zip links lint format test-gpu bench sanitize lock clean
@@ -22,6 +23,11 @@ $(BROWSER)/fetched: book/lite/fetch.py book/lite/wheels.txt | $(STAMP)
 	$(BIN)/python book/lite/fetch.py $(BROWSER)
 	@touch $@
 
+$(PEERS)/installed: tests/peers.txt | $(STAMP)
+	rm -rf $(PEERS)
+	$(BIN)/pip install --no-deps --target $(PEERS) -r tests/peers.txt
+	@touch $@
+
 book: export OMP_NUM_THREADS ?= 1# the notebooks' arrays are small: more threads wait for each other
 book: proofs $(BROWSER)/fetched ## the executed book, in _build/html; fails if a cell, a proof or a link does
 	rm -rf _build/html
@@ -38,7 +44,7 @@ proofs: env ## every machine check of the equations, its mutants included
 formal: env ## the formal proofs (needs Rocq with MathComp), and their record: RECORD=1 writes it anew
 	$(BIN)/python -m gdn_ref.proofs.formal $(if $(RECORD),--record)
 
-test: env ## the tests that need no GPU, in up to four processes
+test: env $(PEERS)/installed ## the tests that need no GPU, in up to four processes
 	$(BIN)/pytest -n auto --maxprocesses 4 -m "not gpu"
 
 lab: env ## the chapters as notebooks, in JupyterLab (LAB=... adds options)

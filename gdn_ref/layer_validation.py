@@ -174,8 +174,18 @@ def check_layer(num_heads, num_v_heads, norm_eps, dtype):
         raise ValueError(f"dtype: expected one of {expected}, got {dtype}")
 
 
-def check_alone(name, **others):
-    """With the argument `name`, these are None."""
-    for other, value in others.items():
-        if value is not None:
-            raise ValueError(f"{other}: expected None with {name}, got {type(value).__name__}")
+def value_dim(head_dim, head_v_dim, expand_v):
+    """V, given as it is, by its ratio to K, or not at all."""
+    if expand_v is None:
+        return 2 * head_dim if head_v_dim is None else head_v_dim
+    if head_v_dim is not None:
+        raise ValueError(f"expand_v: expected None with head_v_dim = {head_v_dim}, got {expand_v}")
+    if not isinstance(expand_v, Real) or isinstance(expand_v, bool):
+        raise TypeError(f"expand_v: expected a number, got {type(expand_v).__name__}")
+    size = expand_v * head_dim
+    if not (math.isfinite(size) and round(size) >= 1 and math.isclose(size, round(size))):
+        raise ValueError(
+            f"expand_v: expected a whole number of at least 1 times head_dim = {head_dim}, "
+            f"got {expand_v}"
+        )
+    return round(size)

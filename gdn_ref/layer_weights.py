@@ -22,9 +22,11 @@ interleaves: the rows of `in_proj_qkvz` are, for one key head after the other, i
 v and z (our g) of all its value heads; those of `in_proj_ba` its heads' b and their a.
 
 What a state dict does not say has to be said to the layer: the number of heads, `norm_eps` (1e-5
-in fla and Olmo-Hybrid, `config.rms_norm_eps` in Qwen's), `allow_neg_eigval`. A layer of fla without
-gate or convolution has no counterpart here; nor has one of fla or Qwen4-Exp whose output gate is a
-sigmoid (`output_gate_activation`, `config.output_gate_type`), which its weights do not tell.
+in fla and Olmo-Hybrid, `config.rms_norm_eps` in Qwen's), `allow_neg_eigval`. A layer of fla says it
+itself: `from_fla` takes one in the place of its state dict, and `GatedDeltaNet.from_fla` makes the
+whole of ours. A layer of fla without gate or convolution has no counterpart here; nor has one of
+fla or Qwen4-Exp whose output gate is a sigmoid (`output_gate_activation`,
+`config.output_gate_type`), which its weights do not tell.
 
 What is no state dict raises `TypeError`; one without a weight that is needed, or a number of heads
 that does not divide the value heads, `ValueError`.
@@ -33,6 +35,9 @@ that does not divide the value heads, `ValueError`.
 from collections.abc import Mapping
 
 import torch
+from torch import nn
+
+from . import drop_in
 
 QWEN = {"norm.weight": "o_norm.weight", "out_proj.weight": "o_proj.weight"}
 OURS = (
@@ -65,14 +70,38 @@ def check_heads(num_heads, weights):
         raise ValueError(f"num_heads: expected a divisor of HV = {value_heads}, got {num_heads}")
 
 
-def from_fla(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """From `fla.layers.GatedDeltaNet`: the three convolutions become one."""
+def from_fla(weights: Mapping[str, torch.Tensor] | nn.Module) -> dict[str, torch.Tensor]:
+    """From `fla.layers.GatedDeltaNet`, or its state dict: the three convolutions become one."""
+    if is_of_fla(weights):
+        options_of_fla(weights)
+        weights = weights.state_dict()
     check(weights, *(f"{c}_conv1d.weight" for c in "qkv"))
     ours = {name: x for name, x in weights.items() if "_conv1d." not in name}
     for kind in ("weight", "bias"):
         if f"q_conv1d.{kind}" in weights:
             ours[f"conv1d.{kind}"] = torch.cat([weights[f"{c}_conv1d.{kind}"] for c in "qkv"])
     return ours
+
+
+def is_of_fla(layer):
+    """Whether it is a `fla.layers.GatedDeltaNet`, without importing that."""
+    return isinstance(layer, nn.Module) and any(
+        theirs.__name__ == "GatedDeltaNet" and theirs.__module__.startswith("fla.layers.")
+        for theirs in type(layer).__mro__
+    )
+
+
+def options_of_fla(layer):
+    """What to make our layer with, from a layer of fla that has a counterpart here."""
+    if not is_of_fla(layer):
+        raise TypeError(f"layer: expected a fla.layers.GatedDeltaNet, got {type(layer).__name__}")
+    switches = {name: getattr(layer, name) for name in ("use_gate", "use_short_conv", "mode")}
+    switches["output_gate_activation"] = getattr(layer.o_norm, "activation", "swish")
+    drop_in.settle("from_fla", drop_in.LAYER, switches)
+    names = ("hidden_size", "num_heads", "head_dim", "num_v_heads", "head_v_dim", "conv_size")
+    options = {name: getattr(layer, name) for name in (*names, "conv_bias", "allow_neg_eigval")}
+    weight = layer.q_proj.weight
+    return options | {"norm_eps": layer.o_norm.eps, "device": weight.device, "dtype": weight.dtype}
 
 
 def to_fla(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

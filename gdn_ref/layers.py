@@ -12,16 +12,17 @@ Source: Yang, Kautz, Hatamizadeh, "Gated Delta Networks" (arXiv 2412.06464).
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import torch
 from torch import nn
 from torch.nn.functional import silu
 
-from . import layer_validation, validation
+from . import drop_in, layer_validation, layer_weights, validation
 from .convolution import causal_conv1d
+from .gate_parameters import GateParameters, widened
 from .ops import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule
-from .types import Backend
+from .types import Backend, OfForward, OfLayer
 
 if TYPE_CHECKING:
     from .distributed import CPContext
@@ -87,7 +88,7 @@ class GatedRMSNorm(nn.Module):
         return (self.weight.to(exact) * y * silu(gate.to(exact))).to(x.dtype)  # eq-gated-norm
 
 
-class GatedDeltaNet(nn.Module):
+class GatedDeltaNet(GateParameters):
     """A Gated DeltaNet layer, for training, prefill and decoding.
 
     Parameters
@@ -100,6 +101,8 @@ class GatedDeltaNet(nn.Module):
         Value heads HV, a multiple of H; value head h reads key head `h // (HV // H)`. Default: H.
     head_v_dim : int, optional
         Size V of a value. Default: `2 * head_dim`, as in flash-linear-attention.
+    expand_v : float, optional
+        The same as a multiple of `head_dim`.
     conv_size : int
         Width W of the short convolution.
     conv_bias : bool
@@ -111,12 +114,16 @@ class GatedDeltaNet(nn.Module):
     backend : {"auto", "reference", "triton"}
         Who runs the convolution and the rule; see `chunk_gated_delta_rule`.
     device, dtype : optional
-        Of the parameters. `A_log` and `dt_bias` are float32 at least, for they pass through `exp`.
+        Of the parameters. `A_log` and `dt_bias` are float32 at least, for they pass through `exp`,
+        and stay so when the layer, or a model with it, is cast to 16 bits.
+    **foreign
+        What only flash-linear-attention's layer has, with the values that ask for nothing else:
+        `gdn_ref.drop_in` lists it.
 
     Raises
     ------
     TypeError, ValueError
-        A size is not a positive integer, HV no multiple of H, or another argument wrong.
+        A size is not a positive integer, HV no multiple of H, or another argument wrong or unknown.
 
     Notes
     -----
@@ -130,7 +137,7 @@ class GatedDeltaNet(nn.Module):
     - `A_log`, `dt_bias`, `[HV]`: the gate. `exp(A_log)` starts uniform in (0.01, 16) and
       `softplus(dt_bias)` log-uniform in (0.001, 0.1): where `W_a x = 0`, a head loses half its
       memory within 0.4 to 69,000 tokens. Leave both out of weight decay: their `_no_weight_decay`
-      is True, as in Mamba and flash-linear-attention;
+      is True, as in Mamba and flash-linear-attention, in copies and after `load_state_dict` too;
     - `o_norm`: one weight per value dimension, shared by the heads, 1 at the start;
     - `o_proj`, linear without bias: all heads' outputs back to a token.
 
@@ -147,13 +154,15 @@ class GatedDeltaNet(nn.Module):
         head_v_dim: int | None = None, conv_size: int = 4, conv_bias: bool = False,
         allow_neg_eigval: bool = False, norm_eps: float = 1e-5, backend: Backend = "auto",
         device: torch.device | str | None = None, dtype: torch.dtype | None = None,
+        expand_v: float | None = None, **foreign: Unpack[OfLayer],
     ) -> None:  # fmt: skip
         super().__init__()
+        drop_in.settle("GatedDeltaNet", drop_in.LAYER, foreign)
         layer_validation.check_sizes(
             hidden_size=hidden_size, num_heads=num_heads, head_dim=head_dim, conv_size=conv_size
         )
         num_v_heads = num_heads if num_v_heads is None else num_v_heads
-        head_v_dim = 2 * head_dim if head_v_dim is None else head_v_dim
+        head_v_dim = layer_validation.value_dim(head_dim, head_v_dim, expand_v)
         layer_validation.check_sizes(num_v_heads=num_v_heads, head_v_dim=head_v_dim)
         layer_validation.check_layer(num_heads, num_v_heads, norm_eps, dtype)
         validation.check_flags(conv_bias=conv_bias, allow_neg_eigval=allow_neg_eigval)
@@ -173,12 +182,12 @@ class GatedDeltaNet(nn.Module):
         self.a_proj = nn.Linear(hidden_size, num_v_heads, bias=False, **made)
         self.b_proj = nn.Linear(hidden_size, num_v_heads, bias=False, **made)
         self.conv1d = nn.Conv1d(D, D, conv_size, groups=D, bias=conv_bias, **made)
-        made["dtype"] = torch.promote_types(dtype or torch.get_default_dtype(), torch.float32)
+        made["dtype"] = widened(dtype or torch.get_default_dtype())
         self.A_log = nn.Parameter(torch.empty(num_v_heads, **made))
         self.dt_bias = nn.Parameter(torch.empty(num_v_heads, **made))
         self.o_norm = GatedRMSNorm(head_v_dim, norm_eps, device, dtype)
         self.o_proj = nn.Linear(values, hidden_size, bias=False, device=device, dtype=dtype)
-        self.A_log._no_weight_decay = self.dt_bias._no_weight_decay = True
+        self.keep_gate()
         self.reset_parameters()
 
     @torch.no_grad()
@@ -199,10 +208,30 @@ class GatedDeltaNet(nn.Module):
         )
         return ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
 
+    @classmethod
+    def from_fla(cls, layer: nn.Module, backend: Backend = "auto") -> "GatedDeltaNet":
+        """A layer of flash-linear-attention 0.6.0 as one of ours: its sizes, options and weights.
+
+        Parameters
+        ----------
+        layer : fla.layers.GatedDeltaNet
+            It stays as it is: the weights are copied, to tensors of the type of `q_proj.weight`.
+        backend : {"auto", "reference", "triton"}
+            See the class.
+
+        Raises
+        ------
+        TypeError
+            It is another module, or has no output gate, no convolution, or a sigmoid as its gate.
+        """
+        ours = cls(**layer_weights.options_of_fla(layer), backend=backend)
+        ours.load_state_dict(layer_weights.from_fla(layer))
+        return ours.train(layer.training)
+
     def forward(
         self, x: torch.Tensor, cache: GatedDeltaNetCache | None = None,
         cu_seqlens: torch.Tensor | None = None, attention_mask: torch.Tensor | None = None,
-        cp_context: "CPContext | None" = None,
+        cp_context: "CPContext | None" = None, **foreign: Unpack[OfForward],
     ) -> torch.Tensor:  # fmt: skip
         """The layer's output for the tokens `x`, after those that `cache` has seen.
 
@@ -220,6 +249,8 @@ class GatedDeltaNet(nn.Module):
         cp_context : gdn_ref.distributed.CPContext, optional
             `x` is this rank's shard of a packed batch, and the call a collective; then all
             arguments between must be None.
+        **foreign
+            Of flash-linear-attention's layers: `use_cache=False` and the like, as for the class.
 
         Returns
         -------
@@ -230,10 +261,12 @@ class GatedDeltaNet(nn.Module):
         TypeError, ValueError, ImportError
             As `chunk_gated_delta_rule`; the cache is then as it was.
         """
+        if foreign:
+            drop_in.settle("GatedDeltaNet.forward", drop_in.FORWARD, foreign)
         if cache is not None and not isinstance(cache, GatedDeltaNetCache):
             raise TypeError(f"cache: expected a GatedDeltaNetCache, got {type(cache).__name__}")
         if cp_context is not None:
-            layer_validation.check_alone(
+            validation.check_alone(
                 "cp_context", cache=cache, cu_seqlens=cu_seqlens, attention_mask=attention_mask
             )
         past = GatedDeltaNetCache() if cache is None else cache
@@ -278,7 +311,7 @@ class GatedDeltaNet(nn.Module):
         def __call__(
             self, x: torch.Tensor, cache: GatedDeltaNetCache | None = None,
             cu_seqlens: torch.Tensor | None = None, attention_mask: torch.Tensor | None = None,
-            cp_context: "CPContext | None" = None,
+            cp_context: "CPContext | None" = None, **foreign: Unpack[OfForward],
         ) -> torch.Tensor: ...  # fmt: skip
 
 

@@ -7,16 +7,19 @@ check the arguments, choose a backend, run it. Calls that look alike are checked
 
 from functools import partial
 from types import EllipsisType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
 from torch.autograd import forward_ad
 from torch.nn.functional import softplus
 
-from . import compiled, reference, validation
+from . import compiled, drop_in, reference, validation
 from .prepared import RULE, prepared
 from .reference import in_dtype
-from .types import Backend
+from .types import Backend, OfChunk, OfRecurrent
+
+if TYPE_CHECKING:
+    from .distributed import CPContext
 
 NORM_EPSILON = 1e-6  # added to the squared norm, as flash-linear-attention does
 
@@ -30,6 +33,8 @@ def chunk_gated_delta_rule(
     dt_bias: torch.Tensor | None = None, use_beta_sigmoid_in_kernel: bool = False,
     allow_neg_eigval: bool = False, chunk_size: int = 64, backend: Backend = "auto",
     batch_invariant: bool = False, transpose_state_layout: bool | None = None,
+    cu_seqlens_cpu: torch.Tensor | None = None, cp_context: "CPContext | None" = None,
+    **foreign: Unpack[OfChunk],
 ) -> tuple[torch.Tensor, torch.Tensor | Any]:  # fmt: skip
     """Gated delta rule over whole sequences, chunk by chunk: for training and prefill.
 
@@ -85,6 +90,14 @@ def chunk_gated_delta_rule(
         reference takes the sequences of a batch one by one.
     transpose_state_layout : bool, optional
         The older name of `state_v_first`, which flash-linear-attention still takes.
+    cu_seqlens_cpu : torch.Tensor, [N + 1], int32 or int64, optional
+        A copy of `cu_seqlens` on the host: its values are believed where reading those would wait.
+    cp_context : gdn_ref.distributed.CPContext, optional
+        The tokens are this rank's shard of a packed batch, and the call is that of
+        `gdn_ref.distributed.chunk_gated_delta_rule`, a collective; it stands for `cu_seqlens`.
+    **foreign
+        What only flash-linear-attention's and transformers' functions have, where it changes
+        nothing here: `gdn_ref.drop_in` lists it.
 
     Returns
     -------
@@ -96,7 +109,7 @@ def chunk_gated_delta_rule(
     Raises
     ------
     TypeError
-        An argument has the wrong Python type, or is unknown.
+        An argument has the wrong Python type, is unknown, or asks for what ours do not do.
     ValueError
         A shape, dtype, device or value is wrong, or Triton cannot run these arguments.
     ImportError
@@ -120,6 +133,23 @@ def chunk_gated_delta_rule(
         validation.check_chunk_size(chunk_size)
     if transpose_state_layout is not None:
         state_v_first = validation.renamed(state_v_first, transpose_state_layout)
+    if foreign:
+        packed = cu_seqlens is not None or cp_context is not None
+        drop_in.settle("chunk_gated_delta_rule", drop_in.CHUNK, foreign, packed)
+    if cp_context is not None:
+        validation.check_alone(
+            "cp_context", cu_seqlens=cu_seqlens, cu_seqlens_cpu=cu_seqlens_cpu,
+            batch_invariant=batch_invariant or None,
+        )  # fmt: skip
+        return drop_in.on_ranks(
+            cp_context, q, k, v, g, beta, scale, initial_state, output_final_state,
+            use_qk_l2norm_in_kernel, state_v_first=state_v_first, A_log=A_log, dt_bias=dt_bias,
+            use_gate_in_kernel=use_gate_in_kernel, allow_neg_eigval=allow_neg_eigval,
+            use_beta_sigmoid_in_kernel=use_beta_sigmoid_in_kernel, chunk_size=chunk_size,
+            backend=backend,
+        )  # fmt: skip
+    if cu_seqlens_cpu is not None:
+        drop_in.take_host_copy(cu_seqlens, cu_seqlens_cpu)
     return gated_delta_rule(
         q, k, v, g, beta, scale, initial_state, output_final_state, use_qk_l2norm_in_kernel,
         cu_seqlens, state_v_first, use_gate_in_kernel, A_log, dt_bias, use_beta_sigmoid_in_kernel,
@@ -128,22 +158,24 @@ def chunk_gated_delta_rule(
 
 
 def fused_recurrent_gated_delta_rule(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *,
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor,
     g: torch.Tensor | EllipsisType | None = ..., gk: torch.Tensor | None = None,
-    gv: torch.Tensor | None = None, beta: torch.Tensor, scale: float | None = None,
-    initial_state: torch.Tensor | None = None, output_final_state: bool = False,
-    use_qk_l2norm_in_kernel: bool = False, cu_seqlens: torch.Tensor | None = None,
-    state_v_first: bool = False, use_gate_in_kernel: bool = False,
-    A_log: torch.Tensor | None = None, dt_bias: torch.Tensor | None = None,
-    use_beta_sigmoid_in_kernel: bool = False, allow_neg_eigval: bool = False,
-    backend: Backend = "auto", batch_invariant: bool = False,
-    transpose_state_layout: bool | None = None,
+    gv: torch.Tensor | None = None, beta: torch.Tensor | EllipsisType = ...,
+    scale: float | None = None, initial_state: torch.Tensor | None = None,
+    output_final_state: bool = False, use_qk_l2norm_in_kernel: bool = False, *,
+    cu_seqlens: torch.Tensor | None = None, state_v_first: bool = False,
+    use_gate_in_kernel: bool = False, A_log: torch.Tensor | None = None,
+    dt_bias: torch.Tensor | None = None, use_beta_sigmoid_in_kernel: bool = False,
+    allow_neg_eigval: bool = False, backend: Backend = "auto", batch_invariant: bool = False,
+    transpose_state_layout: bool | None = None, cu_seqlens_cpu: torch.Tensor | None = None,
+    **foreign: Unpack[OfRecurrent],
 ) -> tuple[torch.Tensor, torch.Tensor | Any]:  # fmt: skip
     """Gated delta rule token by token (eq-gdn-recurrence, eq-gdn-step): for decoding.
 
     The same function as `chunk_gated_delta_rule`: all other parameters, results, errors, notes and
     references are described there. Both backends take one token at a time, and Triton the chunk
     form, at chunk size 64, where a gradient is asked for. To keep states in a pool, see `decode`.
+    The order of its arguments is flash-linear-attention's: pass g and beta by keyword.
 
     Parameters
     ----------
@@ -164,8 +196,18 @@ def fused_recurrent_gated_delta_rule(
         if gk is None and gv is None:
             raise TypeError("g: expected a torch.Tensor, or None for no decay, got nothing")
         g = None
+    if beta is ...:
+        raise TypeError(
+            "beta: expected a torch.Tensor [B, T, HV], got nothing; torch.ones is what "
+            "flash-linear-attention takes then"
+        )
     if transpose_state_layout is not None:
         state_v_first = validation.renamed(state_v_first, transpose_state_layout)
+    if foreign:
+        packed = cu_seqlens is not None
+        drop_in.settle("fused_recurrent_gated_delta_rule", drop_in.RECURRENT, foreign, packed)
+    if cu_seqlens_cpu is not None:
+        drop_in.take_host_copy(cu_seqlens, cu_seqlens_cpu)
     return gated_delta_rule(
         q, k, v, g, beta, scale, initial_state, output_final_state, use_qk_l2norm_in_kernel,
         cu_seqlens, state_v_first, use_gate_in_kernel, A_log, dt_bias, use_beta_sigmoid_in_kernel,

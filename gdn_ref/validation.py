@@ -275,3 +275,10 @@ def check_triton(device, dtype, K, V, chunk_size):
             refuse(f"expected {axis} <= {most}, got {axis} = {size}")
     if chunk_size not in CHUNK_SIZES:
         refuse(f"expected chunk_size in {CHUNK_SIZES}, got {chunk_size}")
+
+
+def check_alone(name, **others):
+    """With the argument `name`, these are None."""
+    for other, value in others.items():
+        if value is not None:
+            raise ValueError(f"{other}: expected None with {name}, got {type(value).__name__}")

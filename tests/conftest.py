@@ -1,18 +1,27 @@
-"""How the kernels run in this session, and which skips are failures.
+"""How the kernels run in this session, what they are compared with, and which skips are failures.
 
 `pytest -m gpu` compiles the kernels and runs them on the CUDA device. Any other run interprets
 them on the CPU and skips the tests marked `gpu`. Triton reads TRITON_INTERPRET when a kernel is
 decorated, so it is set here, before any test module is imported.
 
-GDN_REQUIRE=browser,interpreter,formal turns a skipped test with one of these markers into a
+flash-linear-attention lies in .venv/peers, where `make test` puts it, at the end of the path: an
+installed one goes before it. transformers finds it and calls it, for CPU tensors too, where it
+fails: tests that compute with transformers take its plain functions.
+
+GDN_REQUIRE=browser,interpreter,formal,peers turns a skipped test with one of these markers into a
 failure, and fails the session if no test with the marker ran.
 """
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
 from processes import LONGEST, scheduler
 
+PEERS = Path(__file__).parents[1] / ".venv" / "peers"
+if PEERS.is_dir():
+    sys.path.append(str(PEERS))
 REQUIRED = [name for name in os.environ.get("GDN_REQUIRE", "").split(",") if name]
 RAN = set()  # the markers of the tests that ran, gathered from every worker
 

@@ -64,6 +64,7 @@ def naive(fla):
     return naive
 
 
+@pytest.mark.peers
 def test_fla_has_three_orders(fla, naive):
     assert parameters(fla.chunk_gated_delta_rule)[:5] == ["q", "k", "v", "g", "beta"]
     order = ["q", "k", "v", "g", "gk", "gv", "beta"]
@@ -73,16 +74,18 @@ def test_fla_has_three_orders(fla, naive):
     assert parameters(naive.naive_recurrent_gated_delta_rule)[:5] == order
 
 
+@pytest.mark.peers
 def test_fla_needs_neither_g_nor_beta_token_by_token(fla):
     theirs = inspect.signature(fla.fused_recurrent_gated_delta_rule).parameters
     ours = inspect.signature(fused_recurrent_gated_delta_rule).parameters
-    for name, default in (("g", ...), ("beta", inspect.Parameter.empty)):
+    for name, default in (("g", ...), ("beta", ...)):
         assert theirs[name].default is None and ours[name].default is default
     for name in ("gk", "gv"):
         assert theirs[name].default is None and ours[name].default is None
     assert "beta = torch.ones_like" in inspect.getsource(fla.fused_recurrent_gated_delta_rule)
 
 
+@pytest.mark.peers
 def test_fla_convolves_without_activation_unless_told(fla):
     convolution = pytest.importorskip("fla.modules.convolution", reason="fla has moved it")
     theirs = inspect.signature(inspect.unwrap(convolution.causal_conv1d)).parameters
@@ -90,17 +93,20 @@ def test_fla_convolves_without_activation_unless_told(fla):
     assert inspect.signature(causal_conv1d).parameters["activation"].default == "silu"
 
 
+@pytest.mark.peers
 def test_fla_drops_unknown_keywords(fla):
     for function in (fla.chunk_gated_delta_rule, fla.fused_recurrent_gated_delta_rule):
         assert "kwargs" in parameters(function)
 
 
+@pytest.mark.peers
 def test_fla_sums_log_decays_in_base_2(fla):
     from fla.ops.utils import constant
 
     np.testing.assert_allclose(constant.RCP_LN2, 1 / math.log(2), rtol=1e-7)
 
 
+@pytest.mark.peers
 @pytest.mark.parametrize("form", ["chunk", "recurrent"])
 def test_fla_layouts_log_scale_and_type(naive, form):
     q, k, v, g, beta, S = inputs()
@@ -114,6 +120,7 @@ def test_fla_layouts_log_scale_and_type(naive, form):
     assert (o.dtype, final.dtype) == (torch.float32, torch.float32)
 
 
+@pytest.mark.peers
 def test_fla_gate_and_its_names(fla):
     from fla.ops.gated_delta_rule import gate
 
@@ -129,12 +136,14 @@ def test_fla_gate_and_its_names(fla):
         assert name in source and name in parameters(chunk_gated_delta_rule), name
 
 
+@pytest.mark.peers
 def test_fla_refuses_the_second_switch_without_the_first(fla):
     q, k, v, g, beta, _ = inputs()
     with pytest.raises(ValueError, match="use_beta_sigmoid_in_kernel"):
         fla.chunk_gated_delta_rule(q, k, v, g=g, beta=beta, allow_neg_eigval=True)
 
 
+@pytest.mark.peers
 def test_fla_shares_key_heads_in_its_kernels_and_not_in_its_plain_loop(fla, naive):
     assert "HV" in inspect.getsource(inspect.unwrap(fla.chunk_gated_delta_rule))
     q, k, v, g, beta, _ = inputs(heads=4)
@@ -142,17 +151,20 @@ def test_fla_shares_key_heads_in_its_kernels_and_not_in_its_plain_loop(fla, naiv
         naive.naive_recurrent_gated_delta_rule(q[:, :, :2], k[:, :, :2], v, beta, g)
 
 
+@pytest.mark.peers
 def test_fla_default_scale_of_the_kernels(fla):
     source = inspect.getsource(inspect.unwrap(fla.chunk_gated_delta_rule))
     assert "scale = k.shape[-1] ** -0.5" in source
 
 
+@pytest.mark.peers
 def test_fla_layer_keeps_value_first_states(fla):
     spec = importlib.util.find_spec("fla.layers")
     layer = Path(spec.origin).with_name("gated_deltanet.py").read_text()
     assert "state_v_first=True" in layer and "state_v_first=False" not in layer
 
 
+@pytest.mark.peers
 def test_fla_names_inside_a_chunk(naive):
     source = inspect.getsource(naive.naive_chunk_gated_delta_rule)
     for name in ("L_mask", "k_cumsum", "k_cumdecay", "v_new"):

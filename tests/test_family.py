@@ -687,6 +687,7 @@ def agree(member, given, S, theirs):
     assert_close(S_theirs.mT, S_end, FLA)
 
 
+@pytest.mark.peers
 def test_fla_mamba2():
     naive = fla("simple_gla/naive.py")
     x, t, S = for_fla("q", "k", "v", "per_head")
@@ -699,6 +700,7 @@ def test_fla_mamba2():
         agree(mamba2, (x["v"], dt, A, x["k"], x["q"]), x["S"], found)
 
 
+@pytest.mark.peers
 def test_fla_gla():
     x, t, S = for_fla("q", "k", "v", "g")
     found = fla("gla/naive.py").naive_recurrent_gla(
@@ -707,6 +709,7 @@ def test_fla_gla():
     agree(gla, (x["scaled"], x["k"], x["v"], x["g"]), x["S"], found)
 
 
+@pytest.mark.peers
 def test_fla_deltanet():
     x, t, S = for_fla("q", "k", "v", "beta")
     heads_first = [t[n].transpose(1, 2) for n in ("q", "k", "v", "beta")]
@@ -714,6 +717,7 @@ def test_fla_deltanet():
     agree(deltanet, (x["scaled"], x["k"], x["v"], x["beta"]), x["S"], (o.transpose(1, 2), S_end))
 
 
+@pytest.mark.peers
 def test_fla_gated_deltanet():
     naive = fla("gated_delta_rule/naive.py")
     x, t, S = for_fla("q", "k", "v", "per_head", "beta")
@@ -725,6 +729,7 @@ def test_fla_gated_deltanet():
         agree(gated_deltanet, [x[n] for n in ("q", "k", "v", "per_head", "beta")], x["S"], found)
 
 
+@pytest.mark.peers
 def test_fla_kda():
     naive = fla("kda/naive.py")
     x, t, S = for_fla("q", "k", "v", "g", "beta")
@@ -733,6 +738,7 @@ def test_fla_kda():
         agree(kda, [x[n] for n in t], x["S"], found)
 
 
+@pytest.mark.peers
 def test_fla_gated_deltanet_2():
     naive = fla("gdn2/naive.py")
     x, t, S = for_fla("q", "k", "v", "g", "erase", "write")
@@ -741,6 +747,7 @@ def test_fla_gated_deltanet_2():
         agree(gated_deltanet_2, [x[n] for n in t], x["S"], found)
 
 
+@pytest.mark.peers
 def test_fla_rwkv7():
     """fla runs RWKV-7 by its rule with a diagonal plus rank one, `alpha` and `beta` its names."""
     naive = fla("generalized_delta_rule/dplr/naive.py")
@@ -752,6 +759,7 @@ def test_fla_rwkv7():
         agree(rwkv7, given, x["S"], (o.transpose(1, 2), S_end))
 
 
+@pytest.mark.peers
 def test_fla_comba():
     """The chunk form is Comba; the token loop beside it decays before it reads, which is not."""
     naive = fla("comba/naive.py")
@@ -767,6 +775,7 @@ def test_fla_comba():
     agree(comba, decayed, x["S"], naive.naive_recurrent_comba(**tokens, **options))
 
 
+@pytest.mark.peers
 def test_fla_delta_product():
     naive = fla("gated_delta_product/naive.py")
     x, t, S = for_fla("q", "k_steps", "v_steps", "per_head", "beta_steps")

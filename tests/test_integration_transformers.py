@@ -570,19 +570,119 @@ def test_a_layer_whose_forward_was_replaced():
     refused(model, ValueError, "whose `forward` was replaced")
 
 
+# Our functions under transformers' names
+
+
+def assign(monkeypatch, name):
+    """Both functions as they are, where the layers look for transformers' operators."""
+    for theirs, ours in integration.OPERATORS.items():
+        monkeypatch.setattr(modeling(name), theirs, ours)
+
+
+def called_with_everything(model):
+    """Loss, logits and gradients of a call with all that a model may be called with."""
+    ids, mask = prompts()
+    options = {"output_hidden_states": True, "num_items_in_batch": torch.tensor(70)}
+    if hasattr(model.config.get_text_config(), "num_experts"):
+        options["output_router_logits"] = True
+    model.zero_grad()
+    out = model(ids, attention_mask=mask, labels=ids, use_cache=False, is_causal=True, **options)
+    out.loss.backward()
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    return out.loss.detach(), out.logits.detach()[mask == 1], gradients
+
+
+@EVERY_MODEL
+def test_assigned_functions_forward_and_backward(name, monkeypatch):
+    model = build(name)
+    loss, expected, gradients = called_with_everything(model)
+    assign(monkeypatch, name)
+    our_loss, found, ours = called_with_everything(model)
+    assert relative_error(our_loss, loss) < 1e-5
+    assert 0 < largest(found, expected) < LOGITS
+    assert len(ours) == len(gradients) > 0
+    for a, b in zip(ours, gradients, strict=True):
+        assert relative_error(a, b) < 1e-3 or largest(a, b) < 1e-6
+
+
+@EVERY_MODEL
+def test_assigned_functions_decode_from_a_cache(name, monkeypatch):
+    model, called = build(name), []
+    tokens, expected = generated(model)
+    for theirs, ours in integration.OPERATORS.items():
+
+        def noted(*tensors, ours=ours, **options):
+            called.append(ours)
+            return ours(*tensors, **options)
+
+        monkeypatch.setattr(modeling(name), theirs, noted)
+    found_tokens, found = generated(model)
+    assert torch.equal(found_tokens, tokens) and 0 < largest(found, expected) < LOGITS
+    n = len(linear_layers(model))
+    chunk, recurrent = integration.OPERATORS.values()
+    assert (called.count(chunk), called.count(recurrent)) == (n, 7 * n)  # a prompt, then 7 tokens
+
+
+@torch.no_grad()
+def test_assigned_functions_obey_the_offsets_of_packed_sequences(monkeypatch):
+    """As in `test_packed_sequences_do_not_see_each_other`, with all that goes with offsets."""
+    assign(monkeypatch, "Qwen3NextForCausalLM")
+    x = torch.randn(1, 70, 32)
+    layer = linear_layers(build())[0]
+    offsets = torch.tensor([0, 30, 70], dtype=torch.int32)
+    same = {"cu_seq_lens_k": offsets, "max_length_q": 40, "max_length_k": 40}
+    same["seq_idx"] = torch.repeat_interleave(torch.tensor([[0, 1]]), torch.tensor([30, 40]), 1)
+    y = layer(x, cu_seq_lens_q=offsets, **same)
+    other = layer(torch.cat([-x[:, :20], x[:, 20:]], 1), cu_seq_lens_q=offsets, **same)
+    assert torch.equal(y[:, 33:], other[:, 33:])  # 3 tokens are the convolution's
+    assert not torch.equal(layer(x)[:, 33:], y[:, 33:])
+    with pytest.raises(TypeError, match="^seq_idx: expected cu_seqlens with it"):
+        layer(x, seq_idx=same["seq_idx"])
+
+
+def test_a_swap_prints_what_it_did():
+    model = build()
+    swap = use_gdn_ref(model, backend="reference")
+    names = [name for name, x in model.named_modules() if hasattr(x, "A_log")]
+    assert repr(swap).splitlines() == [
+        "Swap(Qwen3NextForCausalLM, backend='reference')",
+        f"  3 Qwen3NextGatedDeltaNet, {names[0]} to {names[-1]}",
+        "  torch_chunk_gated_delta_rule -> gdn_ref.chunk_gated_delta_rule",
+        "  torch_recurrent_gated_delta_rule -> gdn_ref.fused_recurrent_gated_delta_rule",
+    ]
+    swap.remove()
+    removed = "removed, its layers call transformers' own operators"
+    assert repr(swap) == f"Swap(Qwen3NextForCausalLM): {removed}"
+    layer = linear_layers(model)[0]
+    assert "1 Qwen3NextGatedDeltaNet, the model itself\n" in repr(use_gdn_ref(layer))
+
+
 # With flash-linear-attention, and the example
 
 
-@pytest.mark.filterwarnings("ignore:Triton is not supported on current platform")
-def test_a_cpu_model_with_fla_installed():
-    """In a fresh process, as users have it: transformers' own path fails there, ours does not."""
+def fresh(code, folder, fla):
+    """What `code` prints in a process of its own, as users have it: with fla or without."""
+    path = [str(folder), *sys.path]
+    hidden = "" if fla else "sys.modules['fla'] = None"
+    code = f"import sys\nsys.path[:] = {path!r}\n{hidden}\n{code}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def skip_unless_fla_fails():
     if importlib.util.find_spec("fla") is None:
         pytest.skip("flash-linear-attention is not installed")
     if torch.cuda.is_available():
         pytest.skip("flash-linear-attention may run CPU tensors' work on this machine's GPU")
-    code = f"""
-import sys, torch
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+
+
+@pytest.mark.peers
+def test_a_cpu_model_with_fla_installed():
+    """transformers' own path fails there, ours does not."""
+    skip_unless_fla_fails()
+    code = """
+import torch
 import test_integration_transformers as t
 model, ids = t.build(), t.prompts()[0]
 def works():
@@ -595,23 +695,25 @@ own = works()
 with t.use_gdn_ref(model):
     print(own, works())
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["False", "True"]
+    assert fresh(code, Path(__file__).parent, fla=True).split() == ["False", "True"]
+
+
+EXAMPLE = "import swap_into_qwen3_next as example\nexample.main()"
+EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def test_the_example():
-    path = Path(__file__).parents[1] / "examples" / "swap_into_qwen3_next.py"
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    expected = "same tokens: True"
-    if importlib.util.find_spec("fla") is not None and not torch.cuda.is_available():
-        expected = "transformers' own operators fail here"
-    assert expected in done.stdout
+    assert "same tokens: True" in fresh(EXAMPLE, EXAMPLES, fla=False)
+
+
+@pytest.mark.peers
+def test_the_example_with_fla_installed():
+    skip_unless_fla_fails()
+    assert "transformers' own operators fail here" in fresh(EXAMPLE, EXAMPLES, fla=True)
 
 
 def test_the_example_with_a_model_on_this_disk(tmp_path, monkeypatch, capsys):
-    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "examples")
+    monkeypatch.syspath_prepend(EXAMPLES)
     import swap_into_qwen3_next as example
     from tokenizers import Tokenizer, models
 

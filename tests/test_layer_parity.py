@@ -133,6 +133,7 @@ def fla():
     return pytest.importorskip("fla.layers", reason="flash-linear-attention is not installed")
 
 
+@pytest.mark.peers
 @pytest.mark.parametrize("conv_bias", [False, True])
 def test_fla_weights_fit_by_name_and_shape(fla, conv_bias):
     net = fla.GatedDeltaNet(24, 0.75, 8, 2, 4, conv_bias=conv_bias, allow_neg_eigval=True)

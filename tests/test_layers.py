@@ -477,7 +477,12 @@ BAD_LAYERS = {
     "flag": ({"conv_bias": 1}, TypeError, "conv_bias: expected True or False"),
     "sign": ({"allow_neg_eigval": 1}, TypeError, "allow_neg_eigval: expected True or False"),
     "backend": ({"backend": "fla"}, ValueError, "backend: expected one of"),
-    "keyword": ({"expand_v": 2}, TypeError, "unexpected keyword argument 'expand_v'"),
+    "keyword": ({"expand_k": 2}, TypeError, "unexpected keyword argument 'expand_k'"),
+    "ratio": ({"expand_v": 0.7}, ValueError, "expand_v: expected a whole number .* = 6, got 0.7"),
+    "no ratio": ({"expand_v": "2"}, TypeError, "expand_v: expected a number, got str"),
+    "endless ratio": ({"expand_v": math.inf}, ValueError, "expand_v: expected a whole number"),
+    "ratio of 0": ({"expand_v": 0}, ValueError, "expand_v: .* of at least 1 times head_dim"),
+    "both": ({"expand_v": 2, "head_v_dim": 12}, ValueError, "expand_v: .* head_v_dim = 12, got 2"),
 }
 
 

@@ -164,7 +164,9 @@ def test_order_of_arguments():
     )
     assert list(chunk)[:5] == ["q", "k", "v", "g", "beta"]
     by_position = [p.name for p in recurrent.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-    assert by_position == ["q", "k", "v"]
+    assert by_position[:7] == ["q", "k", "v", "g", "gk", "gv", "beta"]
     q, k, v, g, beta, _ = inputs()
+    with pytest.raises(TypeError, match="beta: expected"):
+        fused_recurrent_gated_delta_rule(q, k, v, g, beta)
     with pytest.raises(TypeError, match="head_first"):
         chunk_gated_delta_rule(q, k, v, g, beta, head_first=True)

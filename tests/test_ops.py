@@ -106,14 +106,14 @@ def test_signatures_are_the_published_ones():
         "use_qk_l2norm_in_kernel=False, *, cu_seqlens=None, state_v_first=False, "
         "use_gate_in_kernel=False, A_log=None, dt_bias=None, use_beta_sigmoid_in_kernel=False, "
         "allow_neg_eigval=False, chunk_size=64, backend='auto', batch_invariant=False, "
-        "transpose_state_layout=None)"
+        "transpose_state_layout=None, cu_seqlens_cpu=None, cp_context=None, **foreign)"
     )
     assert signatures.plain(fused_recurrent_gated_delta_rule) == (
-        "(q, k, v, *, g=Ellipsis, gk=None, gv=None, beta, scale=None, initial_state=None, "
-        "output_final_state=False, use_qk_l2norm_in_kernel=False, cu_seqlens=None, "
+        "(q, k, v, g=Ellipsis, gk=None, gv=None, beta=Ellipsis, scale=None, initial_state=None, "
+        "output_final_state=False, use_qk_l2norm_in_kernel=False, *, cu_seqlens=None, "
         "state_v_first=False, use_gate_in_kernel=False, A_log=None, dt_bias=None, "
         "use_beta_sigmoid_in_kernel=False, allow_neg_eigval=False, backend='auto', "
-        "batch_invariant=False, transpose_state_layout=None)"
+        "batch_invariant=False, transpose_state_layout=None, cu_seqlens_cpu=None, **foreign)"
     )
 
 

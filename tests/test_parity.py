@@ -150,6 +150,7 @@ def test_a_transformers_model_runs_on_ours(qwen, monkeypatch):
     assert calls == [chunk_gated_delta_rule] + 5 * [fused_recurrent_gated_delta_rule]
 
 
+@pytest.mark.peers
 @pytest.mark.filterwarnings("ignore:Triton is not supported on current platform")
 @pytest.mark.parametrize("T", [1, 64, 130])
 def test_fla_plain_functions(T):

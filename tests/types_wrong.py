@@ -24,7 +24,7 @@ def mistakes(x: torch.Tensor, layer: GatedDeltaNet, a: np.ndarray) -> None:
     gdn_ref.chunk_gated_delta(x, x, x, x, x)  # wrong: no such name
     chunk_gated_delta_rule(x, x, x, x, x, head_first=True)  # wrong: no such option
     chunk_gated_delta_rule(x, x, x, x)  # wrong: without beta
-    fused_recurrent_gated_delta_rule(x, x, x, x, x)  # wrong: g and beta by keyword
+    fused_recurrent_gated_delta_rule(x, x, x, x, beta=x, cp_context=x)  # wrong: the chunk form's
     decode(x, x, x, x, x, x, x, initial_state=x)  # wrong: the pool has the state
 
     # what is passed
@@ -42,7 +42,7 @@ def mistakes(x: torch.Tensor, layer: GatedDeltaNet, a: np.ndarray) -> None:
     GatedDeltaNet(64, 2, 16, dtype="float32")  # wrong: a dtype in quotes
     GatedDeltaNetCache(1, 2)  # wrong: states are tensors
     layer_weights.from_qwen3_next(layer.state_dict())  # wrong: how many heads?
-    layer_weights.from_fla(layer)  # wrong: a layer, not its weights
+    layer_weights.to_fla(layer)  # wrong: a layer, not its weights
     gated_delta_rule.chunkwise([[1.0]], a, a, a, a)  # wrong: lists have no shape
     gated_delta_rule.chunkwise(a, a, a, a, a, chunk_size="64")  # wrong: a number in quotes
     distributed.build_cp_context(x, layout="striped")  # wrong: no such layout

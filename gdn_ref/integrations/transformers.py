@@ -107,7 +107,7 @@ def remove_gdn_ref(model: nn.Module) -> None:
 
 
 class Swap(Generic[Model]):
-    """A model that computes with gdn_ref, and the way back.
+    """A model that computes with gdn_ref, and the way back. It prints what calls what.
 
     Attributes
     ----------
@@ -117,6 +117,20 @@ class Swap(Generic[Model]):
 
     def __init__(self, model: Model) -> None:
         self.model = model
+
+    def __repr__(self) -> str:
+        model = type(self.model).__name__
+        swapped = [(name, x) for name, x in self.model.named_modules() if isinstance(x, UsesGdnRef)]
+        if not swapped:
+            return f"Swap({model}): removed, its layers call transformers' own operators"
+        names, layers = zip(*swapped, strict=True)
+        lines = [f"Swap({model}, backend={layers[0].backend!r})"]
+        for theirs in dict.fromkeys(x.theirs for x in layers):
+            mine = [name for name, x in swapped if x.theirs is theirs]
+            place = mine[0] if len(mine) == 1 else f"{mine[0]} to {mine[-1]}"
+            lines.append(f"{len(mine)} {theirs.__name__}, {place or 'the model itself'}")
+        lines += [f"{name} -> gdn_ref.{ours.__name__}" for name, ours in OPERATORS.items()]
+        return "\n  ".join(lines)
 
     def remove(self) -> None:
         """Put transformers' operators back; a second call does nothing."""
