@@ -46,7 +46,7 @@ lab: env ## the chapters as notebooks, in JupyterLab
 
 serve: env ## the built book, on http://localhost:8000
 	@test -f _build/html/index.html || { echo 'no built book in _build/html: run `make book` first'; exit 1; }
-	$(BIN)/python -m http.server --directory _build/html 8000
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
 
 zip: env ## the built book as _build/gated-deltanet.zip, to open from its files
 	$(BIN)/python book/site/zip.py _build/html _build/gated-deltanet.zip

@@ -26,6 +26,7 @@ RECURRENT = "tests/kernels/test_recurrent.py"
 ACTIVATIONS = "tests/kernels/test_activations.py"
 LAYERS = "tests/test_layers.py"
 FAMILY = "tests/test_family.py"
+COMPILED = "tests/test_compiled.py"
 
 EDITS = [  # what it does, file, line as it stands, line as it becomes, the test that notices
     ("Gamma loses its diagonal", "gdn_ref/chunking.py",
@@ -245,7 +246,7 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
      "wait_free(signal, SCORES_FREE, head)", "wait_free(signal, SCORES_FREE, 0)",
      HOPPER, "test_gradients[256-64-64]"),
     ("a sequence without tokens has its state rounded", "gdn_ref/decoding.py",
-     "moved = cu_seqlens.diff() > 0", "moved = cu_seqlens.diff() >= 0",
+     "cu_seqlens.diff() > 0)", "cu_seqlens.diff() >= 0)",
      DECODING, "test_a_sequence_without_tokens_keeps_its_slot_to_the_bit"),
     ("slots are not looked at", "gdn_ref/decoding.py",
      "    if slot_idx is not None:", "    if False:",
@@ -280,6 +281,12 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
     ("one compiled kernel for all dtypes that come out", "kernels/activations.py",
      "what = (*types(*tensors), dtype,", "what = (*types(*tensors),",
      ACTIVATIONS, "test_calls_that_differ_are_compiled_apart"),
+    ("compiled: a tangent is taken for zero", "gdn_ref/ops.py",
+     "is_compiling() and not transformed():", "is_compiling():",
+     COMPILED, "test_transforms_inside_of_compiled_code[jvp]"),
+    ("compiled: the last state has no gradient", "gdn_ref/compiled_reference.py",
+     "(do, dS), strict", "(do, None), strict",
+     COMPILED, "test_one_graph_for_any_length[False-chunk]"),
     ("packed sequences count as one when the form is chosen", "gdn_ref/layers.py",
      "<= DECODING_TOKENS * N", "<= DECODING_TOKENS",
      LAYERS, "test_few_tokens_a_sequence_go_one_by_one_after_a_cache"),
