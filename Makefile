@@ -17,7 +17,7 @@ $(STAMP): requirements.txt pyproject.toml
 	$(BIN)/pip install -r requirements.txt -e .
 	@touch $@
 
-$(BROWSER)/fetched: book/lite/fetch.py book/lite/wheels.txt | $(STAMP)
+$(BROWSER)/fetched: book/lite/fetch.py book/lite/wheels.txt book/lite/node.txt | $(STAMP)
 	rm -rf $(BROWSER)
 	$(BIN)/python book/lite/fetch.py $(BROWSER)
 	@touch $@
