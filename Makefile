@@ -3,9 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 BROWSER := .venv/browser
+TESTS := $(BIN)/pytest -n auto --maxprocesses 4
 
 .DEFAULT_GOAL := help
-.PHONY: help env book pdf proofs formal test lab serve zip links lint format test-gpu bench sanitize clean
+.PHONY: help env book pdf proofs formal check test test-all lab serve zip links lint format test-gpu bench sanitize clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,8 +39,14 @@ proofs: env ## every machine check of the equations, its mutants included
 formal: env ## the formal proofs (needs Rocq with MathComp), and their record: RECORD=1 writes it anew
 	$(BIN)/python -m gdn_ref.proofs.formal $(if $(RECORD),--record)
 
-test: env ## the tests that need no GPU, in up to four processes
-	$(BIN)/pytest -n auto --maxprocesses 4 -m "not gpu"
+check: env ## the core of the tests: 90 s on 2 cores
+	$(TESTS) -m "core and not gpu"
+
+test: env ## those, and all others of the code: 10 minutes on 2 cores
+	$(TESTS) -m "not gpu and not book"
+
+test-all: env ## those, and the tests of the book, the package and the record; after `make book`
+	$(TESTS) -m "not gpu"
 
 lab: env ## the chapters as notebooks, in JupyterLab
 	$(BIN)/jupyter lab chapters
