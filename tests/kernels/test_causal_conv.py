@@ -20,7 +20,7 @@ SOMEWHERE = pytest.mark.parametrize("device, dtype, tolerance", INTERPRETED[:1] 
 LENGTHS = [None, [15, 35], [0, 7, 0, 0, 33, 64, 0, 32, 2], [1] * 9]  # the 35 have a tile too many
 
 
-def inputs(device, dtype, lengths=None, T=70, D=131, W=4):
+def inputs(device, dtype, lengths=None, T=35, D=131, W=4):
     """Arguments in `dtype`, and the same numbers in float64."""
     random = torch.Generator().manual_seed(W)
     B, N = (2, 2) if lengths is None else (1, len(lengths))
