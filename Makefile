@@ -4,9 +4,10 @@ BIN := .venv/bin
 STAMP := .venv/installed
 BROWSER := .venv/browser
 PEERS := .venv/peers
+TESTS := $(BIN)/pytest -n auto --maxprocesses 4
 
 .DEFAULT_GOAL := help
-.PHONY: help env book pdf proofs formal test lab serve zip links lint format test-gpu bench sanitize lock clean
+.PHONY: help env book pdf proofs formal check test test-all lab serve zip links lint format test-gpu bench sanitize lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,7 +19,7 @@ $(STAMP): requirements.txt pyproject.toml setup.py
 	$(BIN)/pip install -r requirements.txt -e .
 	@touch $@
 
-$(BROWSER)/fetched: book/lite/fetch.py book/lite/wheels.txt | $(STAMP)
+$(BROWSER)/fetched: book/lite/fetch.py book/lite/wheels.txt book/lite/node.txt | $(STAMP)
 	rm -rf $(BROWSER)
 	$(BIN)/python book/lite/fetch.py $(BROWSER)
 	@touch $@
@@ -44,8 +45,14 @@ proofs: env ## every machine check of the equations, its mutants included
 formal: env ## the formal proofs (needs Rocq with MathComp), and their record: RECORD=1 writes it anew
 	$(BIN)/python -m gdn_ref.proofs.formal $(if $(RECORD),--record)
 
-test: env $(PEERS)/installed ## the tests that need no GPU, in up to four processes
-	$(BIN)/pytest -n auto --maxprocesses 4 -m "not gpu"
+check: env ## the core of the tests: 90 s on 2 cores
+	$(TESTS) -m "core and not gpu"
+
+test: env $(PEERS)/installed ## those, and all others of the code: 10 minutes on 2 cores
+	$(TESTS) -m "not gpu and not book"
+
+test-all: env $(PEERS)/installed ## those, and the tests of the book, the package and the record; after `make book`
+	$(TESTS) -m "not gpu"
 
 lab: env ## the chapters as notebooks, in JupyterLab (LAB=... adds options)
 	@case "$$(id -u) $(LAB)" in *--allow-root* | [1-9]*) ;; *) \
@@ -56,7 +63,7 @@ lab: env ## the chapters as notebooks, in JupyterLab (LAB=... adds options)
 
 serve: env ## the built book, on http://localhost:8000
 	@test -f _build/html/index.html || { echo 'no built book in _build/html: run `make book` first'; exit 1; }
-	$(BIN)/python -m http.server --directory _build/html 8000
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
 
 zip: env ## the built book as _build/gated-deltanet.zip, to open from its files
 	$(BIN)/python book/site/zip.py _build/html _build/gated-deltanet.zip

@@ -145,7 +145,7 @@ def reference(x, weight, bias, initial_state, cu_seqlens, activation):
     W = weight.shape[1]
     S = initial_state
     if S is None:
-        N = x.shape[0] if cu_seqlens is None else len(cu_seqlens) - 1
+        N = x.shape[0] if cu_seqlens is None else cu_seqlens.shape[0] - 1
         S = x.new_zeros(N, x.shape[2], W - 1)
     exact = torch.promote_types(torch.promote_types(x.dtype, S.dtype), torch.float32)
     shifted, S = shift(x.to(exact), S.to(exact), cu_seqlens, W)
@@ -167,12 +167,12 @@ def shift(x, S, cu_seqlens, W):
 
     def take(n, t):
         """Input t of sequence n, which lies in its state if t is before the first token."""
-        kept, token = (n + 1) * (W - 1) + t - begin[n], len(begin) * (W - 1) + t
+        kept, token = (n + 1) * (W - 1) + t - begin[n], begin.shape[0] * (W - 1) + t
         return rows[torch.where(t < begin[n], kept, token)]
 
     token = torch.arange(T, device=x.device)
     n = torch.bucketize(token, end, right=True)
-    every = torch.arange(len(begin), device=x.device)[:, None]
+    every = torch.arange(begin.shape[0], device=x.device)[:, None]
     last = end[:, None] + torch.arange(1 - W, 0, device=x.device)
     return [take(n, token + i)[None] for i in range(1 - W, 1)], take(every, last).mT
 

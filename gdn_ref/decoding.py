@@ -163,15 +163,16 @@ def decode_reference(
     """Take the states out of their slots, run the tokens one by one, put the states back."""
     N = q.shape[0] if cu_seqlens is None else cu_seqlens.shape[0] - 1
     slots = torch.arange(N, device=q.device) if slot_idx is None else slot_idx.long()
+    before = pool[slots]
     o, states = fused_recurrent_gated_delta_rule(
-        q, k, v, g=g, beta=beta, scale=scale, initial_state=pool[slots], output_final_state=True,
+        q, k, v, g=g, beta=beta, scale=scale, initial_state=before, output_final_state=True,
         use_qk_l2norm_in_kernel=norm, cu_seqlens=cu_seqlens, state_v_first=state_v_first,
         use_gate_in_kernel=A_log is not None, A_log=A_log, dt_bias=dt_bias,
         use_beta_sigmoid_in_kernel=sigmoid, allow_neg_eigval=negative, backend="reference",
     )  # fmt: skip
     if cu_seqlens is not None:  # a sequence without tokens keeps its slot, to the bit
-        moved = cu_seqlens.diff() > 0
-        slots, states = slots[moved], states[moved]
+        moved = (cu_seqlens.diff() > 0)[:, None, None, None]
+        states = torch.where(moved, states.to(pool.dtype), before)
     if q.shape[1] > 0:
         pool[slots] = states.to(pool.dtype)
     return o

@@ -25,7 +25,7 @@ def check_convolution(x, weight, bias, state, state_name, state_axis, cu_seqlens
     N = sizes["B"]
     if cu_seqlens is not None:
         validation.check_cu_seqlens(cu_seqlens, N, sizes["T"], None)
-        N = len(cu_seqlens) - 1
+        N = cu_seqlens.shape[0] - 1
     if state_axis == "N":
         sizes["N"] = N
     if state is not None or state_axis != "N":
@@ -110,7 +110,7 @@ def check_inputs(layer, x, cache, cu_seqlens, attention_mask):
     if cu_seqlens is not None:
         validation.check_cu_seqlens(cu_seqlens, B, sizes["T"], None)
         check_devices(x, cu_seqlens=cu_seqlens)
-        N = len(cu_seqlens) - 1
+        N = cu_seqlens.shape[0] - 1
     sizes["N"] = N
     for name, axes in (("conv_state", CONV_STATE), ("recurrent_state", RECURRENT_STATE)):
         state = getattr(cache, name)

@@ -13,7 +13,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.nn.functional import softplus
 
-from . import compiled, drop_in, reference, validation
+from . import compiled, compiled_reference, drop_in, reference, validation
 from .prepared import RULE, prepared
 from .reference import in_dtype
 from .types import Backend, OfChunk, OfRecurrent
@@ -65,8 +65,8 @@ def chunk_gated_delta_rule(
         Offsets of N sequences packed along T, from 0 to T; B must be 1. A sequence may be
         empty: its final state is its initial one. On a GPU the values are read, which waits for
         the device, once per tensor and in-place change. While a CUDA graph is captured or
-        `torch.compile` traces, they are not read, and so not checked. The reference always reads
-        them: `torch.compile` breaks its graph there, and `torch.export` refuses.
+        `torch.compile` traces, they are not read, and so not checked. Compiled or exported code
+        that runs the reference reads them when it runs, and then checks them.
     state_v_first : bool
         Whether both states are `[N, HV, V, K]` instead.
     use_gate_in_kernel : bool
@@ -120,9 +120,19 @@ def chunk_gated_delta_rule(
     The dtypes of the inputs may differ. Norms, gates, decays and states are computed in float32
     (float64 if q, k or v is float64). Gradients reach every floating input; second and forward-mode
     derivatives, and the transforms of `torch.func`, are the reference's alone. With Triton, the
-    backward pass computes the chunks' states again instead of keeping them. Inside `torch.compile`
-    each of its passes is one operator of the graph. For 16-bit inputs its chunk form holds
-    `v - S k` in float16, and reads S in the inputs' dtype: float16 ends at 65504.
+    backward pass computes the chunks' states again instead of keeping them. For 16-bit inputs its
+    chunk form holds `v - S k` in float16, and reads S in the inputs' dtype: float16 ends at 65504.
+
+    Inside `torch.compile` and `torch.export` each pass is one operator of the graph, with both
+    backends. So one graph takes any number of tokens from two on, with `cu_seqlens` any offsets of
+    at least two sequences: pass `dynamic=True`, or `torch.export.Dim("T")` and, for the axis of
+    `cu_seqlens`, `torch.export.Dim("N", min=3)`. The reference's backward pass then computes the
+    forward pass again, and there is one derivative. Inside transforms of `torch.func`, and of one
+    token a sequence, the reference is traced line by line.
+
+    In the chunk form a NaN in k, v, g or beta reaches the outputs of all tokens of its chunk, those
+    before it too: the mask multiplies by zero, and 0 x NaN is NaN. Token by token it reaches none
+    before its own, and in q nothing but its own in either form.
 
     References
     ----------
@@ -265,6 +275,8 @@ def runner(
     if backend == "reference" or (backend == "auto" and (common == torch.float64 or not v.is_cuda)):
         exact = torch.promote_types(common, torch.float32)
         forward = reference.one_by_one if batch_invariant else reference.forward
+        if torch.compiler.is_compiling() and not transformed():
+            forward = partial(compiled_reference.forward, batch_invariant=batch_invariant)
         return partial(activated, forward, exact, chunk_size, **options)
     gradient = asks_gradient(q, k, v, g, beta, A_log, dt_bias, initial_state, gk, gv)
     if chunk_size is None and gradient and gk is None and gv is None:
@@ -315,6 +327,11 @@ def unit_rows(x):
 def log_decay(g, A_log, dt_bias):
     """The gate: `-exp(A_log) softplus(g + dt_bias)`, at most 0."""
     return -torch.exp(A_log) * softplus(g if dt_bias is None else g + dt_bias)
+
+
+def transformed():
+    """Whether this is inside a transform of `torch.func` or a level of forward-mode derivatives."""
+    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
 
 
 def asks_gradient(*arguments):

@@ -39,7 +39,7 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, gk=N
     B, _, H, K = k.shape
     HV, V = v.shape[2:]
     if initial_state is None:
-        N = B if cu_seqlens is None else len(cu_seqlens) - 1
+        N = B if cu_seqlens is None else cu_seqlens.shape[0] - 1
         initial_state = torch.zeros(N, HV, V, K, dtype=dtype, device=v.device)
 
     grouped = HV != H

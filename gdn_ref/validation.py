@@ -64,7 +64,7 @@ def check_tensors(
     sizes["N"] = sizes["B"]
     if cu_seqlens is not None:
         check_cu_seqlens(cu_seqlens, sizes["B"], sizes["T"], device)
-        sizes["N"] = len(cu_seqlens) - 1
+        sizes["N"] = cu_seqlens.shape[0] - 1
     if initial_state is not None:
         axes = ("N", "HV", "V", "K") if state_v_first else ("N", "HV", "K", "V")
         check_tensor("initial_state", initial_state, axes, sizes, device)
@@ -118,7 +118,7 @@ def check_cu_seqlens(cu_seqlens, B, T, device):
         raise TypeError(f"{name}: expected a torch.Tensor [N + 1], got {type(cu_seqlens).__name__}")
     if cu_seqlens.dtype not in OFFSETS:
         raise ValueError(f"{name}: expected int32 or int64, got {cu_seqlens.dtype}")
-    if cu_seqlens.ndim != 1 or len(cu_seqlens) < 1:
+    if cu_seqlens.ndim != 1 or cu_seqlens.shape[0] < 1:
         raise ValueError(
             f"{name}: expected shape [N + 1], at least one entry, got {list(cu_seqlens.shape)}"
         )

@@ -1,4 +1,4 @@
-"""How the kernels run in this session, what they are compared with, and which skips are failures.
+"""How the kernels run in this session, what they are compared with, tiers, and which skips fail.
 
 `pytest -m gpu` compiles the kernels and runs them on the CUDA device. Any other run interprets
 them on the CPU and skips the tests marked `gpu`. Triton reads TRITON_INTERPRET when a kernel is
@@ -17,9 +17,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import tiers
 from processes import LONGEST, scheduler
 
-PEERS = Path(__file__).parents[1] / ".venv" / "peers"
+ROOT = Path(__file__).parents[1]
+PEERS = ROOT / ".venv" / "peers"
 if PEERS.is_dir():
     sys.path.append(str(PEERS))
 REQUIRED = [name for name in os.environ.get("GDN_REQUIRE", "").split(",") if name]
@@ -42,9 +44,19 @@ def pytest_xdist_make_scheduler(config, log):
     return scheduler(config, log)
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Modules of which a tier has nothing are not imported."""
+    if collection_path.suffix != ".py":
+        return None
+    path = collection_path.relative_to(ROOT).as_posix()
+    return True if tiers.unwanted(config.getoption("markexpr"), path) else None
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks
 def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
     for item in items:
+        item.add_marker(tiers.tier(item.nodeid))
         if item.get_closest_marker("gpu") and not (on_device(config) and cuda()):
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device and `make test-gpu`"))
 

@@ -28,6 +28,8 @@ LAYERS = "tests/test_layers.py"
 FAMILY = "tests/test_family.py"
 RANKS = "tests/test_distributed.py"
 EXCHANGES = "tests/test_exchange_cost.py"
+COMPILED = "tests/test_compiled.py"
+CONVOLUTION = "tests/kernels/test_causal_conv.py"
 
 EDITS = [  # what it does, file, line as it stands, line as it becomes, the test that notices
     ("Gamma loses its diagonal", "gdn_ref/chunking.py",
@@ -90,13 +92,13 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
      FORWARD, "test_strong_decays_leave_the_weak_ones_exact[32]"),
     ("kernel: silent chunks leave the state as it was", "kernels/forward/scan.py",
      "for j in tl.range(0, silent,", "for j in tl.range(0, 0,",
-     FORWARD, "test_shares_of_a_sequence_are_the_sequence[None-2]"),
+     FORWARD, "test_shares_of_a_sequence_are_the_sequence[None]"),
     ("kernel: a program without chunks writes the last state", "kernels/forward/scan.py",
      "mask=S_valid & last", "mask=S_valid",
-     FORWARD, "test_shares_of_a_sequence_are_the_sequence[lengths1-2]"),
+     FORWARD, "test_shares_of_a_sequence_are_the_sequence[lengths1]"),
     ("kernel: a share ends where it begins", "kernels/forward/shares.py",
      "tl.minimum(end * C, tokens)", "tl.minimum(begin * C, tokens)",
-     FORWARD, "test_shares_of_a_sequence_are_the_sequence[None-2]"),
+     FORWARD, "test_shares_of_a_sequence_are_the_sequence[None]"),
     ("kernel: a share ends where the one before does", "kernels/forward/shares.py",
      "share_of_chunks(chunks, p + 1, SHARES)", "share_of_chunks(chunks, p, SHARES)",
      STAGES, "test_each_chunk_has_outputs_from_one_program[2]"),
@@ -173,6 +175,9 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
     ("a launch looks where its first tensor lies, and no other", "kernels/host/launch.py",
      "% 16 == 0 for a in addresses]", "% 16 == 0 for a in addresses[:1]]",
      "tests/kernels/test_launch.py", "test_each_alignment_is_compiled_for"),
+    ("a launch takes multiples of 8 bytes for those of 16", "kernels/host/launch.py",
+     "% 16 == 0 for a in addresses]", "% 8 == 0 for a in addresses]",
+     "tests/kernels/test_launch.py", "test_each_alignment_is_compiled_for"),
     ("a launch takes all numbers for short ones", "kernels/host/launch.py",
      "max(numbers, default=0) >= 2**31", "False",
      "tests/kernels/test_launch.py", "test_wide_numbers_are_compiled_for"),
@@ -247,8 +252,11 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
      "wait_free(signal, SCORES_FREE, head)", "wait_free(signal, SCORES_FREE, 0)",
      HOPPER, "test_gradients[256-64-64]"),
     ("a sequence without tokens has its state rounded", "gdn_ref/decoding.py",
-     "moved = cu_seqlens.diff() > 0", "moved = cu_seqlens.diff() >= 0",
+     "cu_seqlens.diff() > 0)", "cu_seqlens.diff() >= 0)",
      DECODING, "test_a_sequence_without_tokens_keeps_its_slot_to_the_bit"),
+    ("a float64 pool goes to Triton", "gdn_ref/decoding.py",
+     "torch.float64 in (common, pool.dtype)", "torch.float64 == common",
+     DECODING, "test_float64_on_a_gpu_goes_to_the_reference[pool]"),
     ("slots are not looked at", "gdn_ref/decoding.py",
      "    if slot_idx is not None:", "    if False:",
      DECODING, "test_refused_before_anything_is_written"),
@@ -282,12 +290,42 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
     ("one compiled kernel for all dtypes that come out", "kernels/activations.py",
      "what = (*types(*tensors), dtype,", "what = (*types(*tensors),",
      ACTIVATIONS, "test_calls_that_differ_are_compiled_apart"),
+    ("compiled: a tangent is taken for zero", "gdn_ref/ops.py",
+     "is_compiling() and not transformed():", "is_compiling():",
+     COMPILED, "test_transforms_inside_of_compiled_code[jvp]"),
+    ("compiled: the last state has no gradient", "gdn_ref/compiled_reference.py",
+     "(do, dS), strict", "(do, None), strict",
+     COMPILED, "test_one_graph_for_any_length[False-chunk]"),
+    ("kernel: only tokens of the first tile read the state", "kernels/conv/forward.py",
+     "first > -W:", "first >= 0:",
+     CONVOLUTION, "test_a_state_that_reaches_into_a_second_tile[None-cpu-dtype0-1e-05]"),
+    ("a bias from fla is lost", "gdn_ref/layer_weights.py",
+     'if f"q_conv1d.{kind}" in weights:', 'if kind == "weight":',
+     LAYERS, "test_a_bias_goes_to_fla_and_back"),
+    ("kernel: a short chunk's outputs are those of a whole one", "kernels/forward/scan.py",
+     "mask=(dim < V_left) & (r < left))", "mask=dim < V_left)",
+     FORWARD, "test_any_length_and_chunk_size[1-16]"),
+    ("kernel: a convolution's last tile is written to its end", "kernels/conv/forward.py",
+     "mask=(t < left) & (d < D))\n\n    # the tile with", "mask=d < D)\n\n    # the tile with",
+     CONVOLUTION, "test_any_length_with_less[silu-bias-1-cpu-dtype0-1e-05]"),
+    ("backward: a short chunk has a decay's gradient for each of its places",
+     "kernels/backward/chunk_gradients.py",
+     "tl.store(dg_ptr + number, dg, mask=t < left)", "tl.store(dg_ptr + number, dg, mask=t < C)",
+     BACKWARD, "test_any_length_and_chunk_size[1-16]"),
     ("packed sequences count as one when the form is chosen", "gdn_ref/layers.py",
      "<= DECODING_TOKENS * N", "<= DECODING_TOKENS",
      LAYERS, "test_few_tokens_a_sequence_go_one_by_one_after_a_cache"),
     ("a call is taken for another with other options", "gdn_ref/prepared.py",
      "prepare, options, *map(type, options),", "prepare,",
      OPS, "test_optional_arguments"),
+    ("a call is taken for one whose tokens lie otherwise", "gdn_ref/prepared.py",
+     "return tuple(rest)", "return tuple(rest[1:])",
+     FORWARD, "test_a_call_is_not_taken_for_one_whose_tensors_lie_otherwise"
+     "[chunk_gated_delta_rule-True]"),
+    ("a call is taken for one whose tensors lie in one piece", "gdn_ref/prepared.py",
+     "lies = None if x.is_contiguous() else strides(x)", "lies = None",
+     FORWARD, "test_a_call_is_not_taken_for_one_whose_tensors_lie_otherwise"
+     "[chunk_gated_delta_rule-False]"),
     ("a call of another length is not checked", "gdn_ref/prepared.py",
      "shape[0] == B and shape[1] == T, shape[2:]", "True, shape[2:]",
      OPS, "test_lengths_are_checked_at_every_call"),
@@ -370,6 +408,9 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
 RUNNER = """
 import os, sys
 import numpy, pytest, sympy, torch, triton
+import array_api_compat.numpy, array_api_compat.torch, torch._dynamo, torch.testing
+import triton.experimental.gluon.language.nvidia.hopper, triton.runtime.interpreter
+import triton.backends.nvidia.driver
 for line in sys.stdin:
     child = os.fork()
     if not child:

@@ -9,10 +9,12 @@ import pytest
 import signatures
 import torch
 from tolerances import FORMS, assert_close
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from gdn_ref import (
     chunk_gated_delta_rule,
     decode,
+    decoding,
     fused_recurrent_gated_delta_rule,
     gated_delta_rule,
     prepared,
@@ -312,6 +314,21 @@ def test_one_graph_decodes_in_place(dynamic):
     found = torch.compile(lambda x: decode(**x), **options)(x)
     assert torch.equal(found, right)
     assert torch.equal(bits(x["pool"]), bits(expected["pool"]))
+
+
+@pytest.mark.parametrize("name", ["q", "k", "v", "pool"])
+def test_float64_on_a_gpu_goes_to_the_reference(name):
+    """Whichever tensor has it; on a GPU that is not there, where Triton would refuse."""
+    with FakeTensorMode():
+        x = {a: torch.zeros(4, 1, 2, 8, device="cuda") for a in ("q", "k", "v")}
+        x |= {a: torch.zeros(4, 1, 2, device="cuda") for a in ("g", "beta")}
+        x |= {"A_log": None, "dt_bias": None, "pool": torch.zeros(4, 2, 8, 8, device="cuda")}
+        x[name] = x[name].double()
+        options = (None, False, False, False, False, False)
+        run = decoding.runner(*x.values(), None, None, *options, "auto")
+        assert run.func is decoding.decode_reference
+        with pytest.raises(ValueError, match="expected float16, bfloat16 or float32, got float64"):
+            decoding.runner(*x.values(), None, None, *options, "triton")
 
 
 # Values

@@ -131,3 +131,8 @@ def test_a_notebook_is_committed_without_outputs(path):
 
 def test_there_are_kernels_and_notebooks():
     assert KERNELS and NOTEBOOKS
+
+
+def test_the_book_is_served_to_this_machine_alone():
+    servers = [x for x in (ROOT / "Makefile").read_text().splitlines() if "http.server" in x]
+    assert servers and all("--bind 127.0.0.1 " in x for x in servers)

@@ -413,6 +413,18 @@ def test_weights_go_there_and_back(there, back):
     assert all(torch.equal(returned[name], x) for name, x in weights.items())
 
 
+def test_a_bias_goes_to_fla_and_back():
+    weights = layer(conv_bias=True).state_dict()
+    weights["conv1d.bias"] = torch.arange(float(len(weights["conv1d.bias"])))
+    theirs = layer_weights.to_fla(weights)
+    parts = [theirs[f"{c}_conv1d.bias"] for c in "qkv"]
+    assert torch.equal(torch.cat(parts), weights["conv1d.bias"])
+    assert [len(part) for part in parts] == [len(weights[f"{c}_proj.weight"]) for c in "qkv"]
+    returned = layer_weights.from_fla(theirs)
+    assert set(returned) == set(weights)
+    assert torch.equal(returned["conv1d.bias"], weights["conv1d.bias"])
+
+
 def test_a_bias_is_not_lost_on_the_way_to_qwen():
     weights = layer(conv_bias=True).state_dict()
     for there in (layer_weights.to_qwen3_5, ROUND_TRIPS["qwen3_next"][0]):

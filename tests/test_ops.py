@@ -488,6 +488,21 @@ def test_a_packed_sequence_is_deaf_to_the_others(op):
 
 
 @BOTH
+@pytest.mark.parametrize("name", ["q", "k", "v", "g", "beta"])
+def test_where_a_nan_arrives(op, name):
+    """At token 70 of 200, in the second chunk of 64."""
+    x = inputs(B=1, T=200, H=1, HV=1)
+    clean, _ = op(**x)
+    x[name][:, 70] = torch.nan
+    o, _ = op(**x)
+    first = 64 if op is chunk_gated_delta_rule and name != "q" else 70
+    end = 71 if name == "q" else 200
+    assert o[:, first:end].isnan().all()
+    torch.testing.assert_close(o[:, :first], clean[:, :first], rtol=0, atol=0)
+    torch.testing.assert_close(o[:, end:], clean[:, end:], rtol=0, atol=0)
+
+
+@BOTH
 def test_nothing_to_do(op):
     """No token, no batch entry, no sequence; a state that passes through is a copy."""
     x = inputs(T=0)

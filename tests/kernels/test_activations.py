@@ -8,7 +8,7 @@ from gdn_ref import chunk_gated_delta_rule
 from gdn_ref.ops import log_decay, unit_rows
 
 pytest.importorskip("triton")
-pytestmark = [pytest.mark.interpreter, pytest.mark.usefixtures("unwritten_memory_is_nan")]
+pytestmark = [pytest.mark.interpreter, pytest.mark.usefixtures("unwritten_memory_is_nan", "fenced")]
 
 from gdn_ref.kernels.activations import Activations  # noqa: E402
 

@@ -30,7 +30,7 @@ from gdn_ref.kernels.host import launch as host_launch
 from gdn_ref.proofs.data import hard_inputs
 
 triton = pytest.importorskip("triton")
-pytestmark = [pytest.mark.interpreter, pytest.mark.usefixtures("unwritten_memory_is_nan")]
+pytestmark = [pytest.mark.interpreter, pytest.mark.usefixtures("unwritten_memory_is_nan", "fenced")]
 
 INSIDE = dict.fromkeys(
     ["use_qk_l2norm_in_kernel", "use_gate_in_kernel", "use_beta_sigmoid_in_kernel"], True

@@ -9,7 +9,7 @@ from tolerances import KERNEL_BFLOAT16, KERNEL_FLOAT16, KERNEL_FLOAT32, assert_c
 from gdn_ref import causal_conv1d, causal_conv1d_update
 
 pytest.importorskip("triton")
-pytestmark = pytest.mark.usefixtures("unwritten_memory_is_nan")
+pytestmark = pytest.mark.usefixtures("unwritten_memory_is_nan", "fenced")
 
 INTERPRETED = [(torch.float32, KERNEL_FLOAT32), (torch.float16, KERNEL_FLOAT16)]
 INTERPRETED = [pytest.param("cpu", *x, marks=pytest.mark.interpreter) for x in INTERPRETED]
@@ -20,7 +20,7 @@ SOMEWHERE = pytest.mark.parametrize("device, dtype, tolerance", INTERPRETED[:1] 
 LENGTHS = [None, [15, 35], [0, 7, 0, 0, 33, 64, 0, 32, 2], [1] * 9]  # the 35 have a tile too many
 
 
-def inputs(device, dtype, lengths=None, T=70, D=131, W=4):
+def inputs(device, dtype, lengths=None, T=35, D=131, W=4):
     """Arguments in `dtype`, and the same numbers in float64."""
     random = torch.Generator().manual_seed(W)
     B, N = (2, 2) if lengths is None else (1, len(lengths))
@@ -48,6 +48,15 @@ def test_prefill(device, dtype, tolerance, W, lengths):
     expected = causal_conv1d(**exact, output_final_state=True, backend="reference")
     assert found[0].dtype == found[1].dtype == dtype
     close(found, expected, tolerance)
+
+
+@SOMEWHERE
+@pytest.mark.parametrize("lengths", [None, [40, 3, 18, 0, 9]])
+def test_a_state_that_reaches_into_a_second_tile(device, dtype, tolerance, lengths):
+    """Tiles have 16 tokens: with 35 weights the state is read by tokens of three."""
+    given, exact = inputs(device, dtype, lengths, D=5, W=35)
+    found = causal_conv1d(**given, output_final_state=True, backend="triton")
+    close(found, causal_conv1d(**exact, output_final_state=True, backend="reference"), tolerance)
 
 
 @SOMEWHERE

@@ -42,7 +42,7 @@ from gdn_ref.kernels.forward import launches as forward  # noqa: E402
 from gdn_ref.kernels.forward.hopper import launches as forward_on_hopper  # noqa: E402
 
 pytestmark = [
-    pytest.mark.usefixtures("unwritten_memory_is_nan"),
+    pytest.mark.usefixtures("unwritten_memory_is_nan", "fenced"),
     # decays of tokens that pad a short chunk after a reset, which nobody reads
     pytest.mark.filterwarnings("ignore:overflow encountered in exp2"),
     pytest.mark.filterwarnings("ignore:invalid value encountered in multiply"),

@@ -12,7 +12,7 @@ from exact_cases import EVERYWHERE, ONCE, same
 from gdn_ref import causal_conv1d, causal_conv1d_update
 
 pytest.importorskip("triton")
-pytestmark = pytest.mark.usefixtures("unwritten_memory_is_nan")
+pytestmark = pytest.mark.usefixtures("unwritten_memory_is_nan", "fenced")
 
 
 def convolved(x, weight, bias, S):

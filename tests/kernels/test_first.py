@@ -13,7 +13,7 @@ from gdn_ref.proofs.data import hard_inputs
 ROUNDED = {torch.float32: KERNEL_FLOAT32, torch.float16: 3e-4, torch.bfloat16: 3e-3}
 
 pytest.importorskip("triton")
-pytestmark = [pytest.mark.interpreter, pytest.mark.usefixtures("unwritten_memory_is_nan")]
+pytestmark = [pytest.mark.interpreter, pytest.mark.usefixtures("unwritten_memory_is_nan", "fenced")]
 
 
 DECAYS = {  # token of 77, in chunks of 32: log-decay

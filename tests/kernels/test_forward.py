@@ -10,7 +10,7 @@ from gdn_ref import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule
 from gdn_ref.proofs.data import hard_inputs
 
 pytest.importorskip("triton")
-pytestmark = [pytest.mark.interpreter, pytest.mark.usefixtures("unwritten_memory_is_nan")]
+pytestmark = [pytest.mark.interpreter, pytest.mark.usefixtures("unwritten_memory_is_nan", "fenced")]
 
 
 def arguments(B=2, T=50, H=2, HV=4, K=12, V=7, N=None, seed=0):
@@ -69,21 +69,46 @@ def test_packed_sequences(lengths):
     compare(**inputs, options={"cu_seqlens": cu_seqlens, "chunk_size": 16})
 
 
-@pytest.mark.parametrize("shares", [2, 3, 4])
 @pytest.mark.parametrize("lengths", [None, [0, 1, 47, 0, 16, 37, 33]])
-def test_shares_of_a_sequence_are_the_sequence(monkeypatch, lengths, shares):
+def test_shares_of_a_sequence_are_the_sequence(monkeypatch, lengths):
     """Programs that share sequences find what one finds, to the bit, and all of it."""
     packed = lengths is not None
-    inputs = arguments(B=1 if packed else 2, T=134, N=len(lengths) if packed else None)
+    sizes = {"H": 1, "HV": 2, "T": 134}
+    inputs = arguments(B=1 if packed else 2, N=len(lengths) if packed else None, **sizes)
     inputs = {name: x.float() for name, x in inputs.items()}
     cu_seqlens = torch.tensor([0, *lengths]).cumsum(0) if packed else None
     options = {"cu_seqlens": cu_seqlens, "chunk_size": 16, "output_final_state": True}
     whole = chunk_gated_delta_rule(**inputs, **options, backend="triton")
+    for shares in (2, 3, 4):
+        monkeypatch.setattr("gdn_ref.prepared._remembered", {})
+        monkeypatch.setattr("gdn_ref.kernels.forward.launches.shares", lambda *_, n=shares: n)
+        found = chunk_gated_delta_rule(**inputs, **options, backend="triton")
+        for x, one in zip(found, whole, strict=True):
+            assert torch.equal(x, one)
+
+
+@pytest.mark.parametrize("norm", [False, True])
+@pytest.mark.parametrize("op", [chunk_gated_delta_rule, fused_recurrent_gated_delta_rule])
+def test_a_call_is_not_taken_for_one_whose_tensors_lie_otherwise(monkeypatch, op, norm):
+    """One after the other: in one piece, and cut from rows of three widths, in two orders."""
     monkeypatch.setattr("gdn_ref.prepared._remembered", {})
-    monkeypatch.setattr("gdn_ref.kernels.forward.launches.shares", lambda *sizes: shares)
-    found = chunk_gated_delta_rule(**inputs, **options, backend="triton")
-    for x, one in zip(found, whole, strict=True):
-        assert torch.equal(x, one)
+    x = {name: a.float().contiguous() for name, a in arguments(T=5).items()}
+    options = {"use_qk_l2norm_in_kernel": norm}
+    expected, _ = op(**x, **options, backend="reference")
+    sizes, names = [x[name][0, 0].numel() for name in ("q", "k", "v")], ("q", "k", "v")
+    for wider in (None, 0, 5, 16):
+        for order in (names, names[::-1]) if wider is not None else (names,):
+            given = dict(x)
+            row = torch.cat([x[name].flatten(2) for name in order], dim=-1)
+            if wider is not None:
+                row = torch.nn.functional.pad(row, (wider, wider), value=math.nan)
+                begin = wider
+                for name in order:
+                    size = sizes[names.index(name)]
+                    part = row[..., begin : begin + size]
+                    given[name], begin = part.unflatten(-1, x[name].shape[2:]), begin + size
+                    assert not given[name].is_contiguous()
+            assert_close(op(**given, **options, backend="triton")[0], expected, KERNEL_FLOAT32)
 
 
 def test_few_heads_share_their_sequences():

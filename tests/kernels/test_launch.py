@@ -158,10 +158,12 @@ def test_aligned_is_to_16_bytes():
     assert not host_launch.aligned(memory, memory[2:])
 
 
-def test_each_alignment_is_compiled_for(gpu):
+@pytest.mark.parametrize("offset", [1, 2, 3])
+def test_each_alignment_is_compiled_for(gpu, offset):
+    """To 16 bytes or not: 4, 8 and 12 bytes are not."""
     kernel, memory = Kernel(), torch.zeros(64)
     run = prepare(kernel)
-    even, odd = memory[:8], memory[1:9]
+    even, odd = memory[:8], memory[offset : offset + 8]
     run(even, even)
     run(even, odd)
     assert kernel.ways() == ["compiled", "compiled"]

@@ -38,7 +38,7 @@ TOLERANCE = {
 SLOTS = [5, 0, 3, 6]
 LENGTHS = [1, 3, 0, 4]
 SIZES = [(12, 7), (16, 16), (60, 100), (100, 60), (20, 5), (2, 1), (128, 40), (256, 18)]
-pytestmark = pytest.mark.usefixtures("unwritten_memory_is_nan")
+pytestmark = pytest.mark.usefixtures("unwritten_memory_is_nan", "fenced")
 interpreter = pytest.mark.interpreter
 
 

@@ -10,7 +10,7 @@ pytest.importorskip("triton")
 from gdn_ref.kernels.backward.launches import Backward  # noqa: E402
 from gdn_ref.kernels.backward.whole_chunks import WholeChunks  # noqa: E402
 
-pytestmark = [pytest.mark.interpreter, pytest.mark.usefixtures("unwritten_memory_is_nan")]
+pytestmark = [pytest.mark.interpreter, pytest.mark.usefixtures("unwritten_memory_is_nan", "fenced")]
 
 C = 16
 LENGTHS = [[5], [16], [17, 0, 15, 32, 1], [0, 0, 40], [16, 16], [1] * 6 + [0]]
