@@ -73,6 +73,17 @@ def test_each_stage_costs_what_the_budget_says(stage):
         assert 0.85 < np.mean(ratios) < 1.15, (what, ratios)
 
 
+def test_queries_that_are_keys_read_little_of_a_rounded_state():
+    """What they read was corrected: the two terms of the state's stage cancel."""
+    ratios = []
+    for seed in range(6):
+        q, k, *rest = ch13_budget.tokens(0.5, 1.0, 1.0, T=64, seed=seed)
+        given = k, k, *rest
+        gain = ch13_budget.gains(ch13_budget.chunks(given)[0])["o"]["S"]
+        ratios.append(ch13_budget.tried(given, {"S": 8})["o"] / (gain * ch13_budget.size(8)))
+    assert 0.85 < np.mean(ratios) < 1.15
+
+
 def test_the_budget_of_many_chunks_is_what_rounding_them_gives():
     for bits in ch13_budget.KERNEL.values():
         ratios = []
@@ -182,7 +193,7 @@ def test_what_the_alt_texts_say():
     assert 1.5e-5 < adding["float32"] < 2.5e-5 and 0.09 < adding["float16"] < 0.2
     assert 0.55 < adding["bfloat16"] < 0.7 and adding["float8_e4m3"] > 0.95
     for name, height in (("float32", 1.6e-7), ("float16", 1.35e-3), ("bfloat16", 1e-2)):
-        np.testing.assert_allclose(long["delta rule"][name], height, rtol=0.2)
+        np.testing.assert_allclose(long["delta rule"][name], height, rtol=0.25)
     pairs = [p[name] for row, p in ch13_measure.compared() if row["cosine"] < 1 for name in p]
     assert 2.5e-4 < min(map(min, pairs)) and max(map(max, pairs)) < 2e-2
 

@@ -110,3 +110,11 @@ def recorded(cosine, beta, alpha):
         if (row["cosine"], row["beta"], row["alpha"]) == (cosine, beta, alpha):
             return row["errors"]
     raise ValueError(f"setting: no row of the record has {cosine}, {beta}, {alpha}")
+
+
+def table(errors, what, names=("bfloat16", "float16", "tf32", "float32")):
+    """The errors of one setting as text, a line for each way, a column for each format."""
+    lines = [" " * 24 + "".join(f"{name:>10}" for name in names)]
+    for way in errors[names[0]]:
+        lines.append(f"{way:24}" + "".join(f"{errors[n][way][what]:10.1e}" for n in names))
+    return "\n".join(lines)

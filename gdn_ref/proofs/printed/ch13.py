@@ -57,6 +57,7 @@ def one_cosine(draw, near=1e-9, more=0):
 
     letters = {
         "C": C, "a": beta * cosine, r"\alpha": alpha, r"\beta": beta, "c": cosine,
+        "h": alpha * (1 - beta * cosine),
         r"\tilde{\mathbf{A}}": np.linalg.inv(inverse({"C": C})) - np.eye(C),
     }  # fmt: skip
     return World(letters, {"n": range(C)}, near=near)
