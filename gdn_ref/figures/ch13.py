@@ -142,8 +142,8 @@ def gains_by_stage():
 def beside_the_card():
     """Recorded error of the last state against the predicted one, one mark a setting."""
     fig, ax = figure(5.4, 4.2)
-    for name, role in (("bfloat16", "value"), ("float16", "query")):
-        for equal, mark in ((False, "o"), (True, "D")):
+    for name, role, mark in (("bfloat16", "value", "o"), ("float16", "query", "s")):
+        for equal in (False, True):
             pairs = np.array([pair[name] for row, pair in compared()
                               if (row["cosine"] == 1) == equal])  # fmt: skip
             ax.loglog(*pairs.T, mark, color=COLOUR[role], ms=5, mfc="none" if equal else None,
@@ -188,10 +188,17 @@ def a_million_tokens(rules=("linear attention", "delta rule")):
     for ax, rule in zip(axes, rules, strict=True):
         for name in FORMATS:
             label = name.replace("float8_", "fp8 ") if rule == rules[0] else None
-            color = COLOUR[DRIFT_ROLES[name]]
-            ax.loglog(at, found["errors"][rule][name], color=color, lw=1.7, label=label)
+            color, dots = COLOUR[DRIFT_ROLES[name]], ":" if "every" in name else "-"
+            ax.loglog(at, found["errors"][rule][name], dots, color=color, lw=1.7, label=label)
             ax.loglog(at, np.minimum(predicted(rule, name, at), 3), "--", color=color, lw=0.8)
         ax.set(title=rule, xlabel="tokens", ylim=(2e-8, 3))
+    for name, errors in found["errors"][rules[-1]].items():
+        if "every" not in name:  # on the line of float16
+            text = name.replace("float8_", "fp8 ")
+            axes[-1].text(1.4 * at[-1], errors[-1], text, color=COLOUR[DRIFT_ROLES[name]],
+                          fontsize=9, va="bottom" if "e5m2" in name else "center")  # fmt: skip
+    axes[-1].set_xlim(at[0], 5e7)
+    axes[-1].set_xticks([1e2, 1e4, 1e6])
     axes[0].set_ylabel("error of the state")
     fig.legend(loc="outside upper center", ncols=3, fontsize=9)
     return fig
