@@ -1,0 +1,245 @@
+r"""Chapter 13: conditioning, roundings and their costs, as they are printed.
+
+Condition numbers come from NumPy's singular values, inverses and chunks from the token loop or the
+package; means are taken over every case of signs; roundings are of exact fractions.
+"""
+
+import itertools
+from fractions import Fraction
+from functools import cache, partial
+
+import numpy as np
+
+from ... import chunking, wy
+from ..data import equal_cosine_keys, hard_inputs
+from .cases import sizes
+from .ch17 import nearest
+from .check import printed
+from .numbers import Dual
+from .rule import eye, sequence, with_letters, world_of
+from .values import Depends, columns, entries, listed
+from .world import World
+
+
+def two_tokens(draw):
+    """Two tokens with these overlaps, of either sign."""
+    overlaps = draw.rng.uniform(-2, 2, 3)
+    return World(
+        {r"\tilde{\mathbf{A}}": Depends(lambda at: np.array([[0, 0], [at["a"], 0]]))},
+        {"a": [*overlaps, -2.0, 1.0]},
+    )
+
+
+def stronger(draw, weaker=False):
+    """Chunks with decays, and with stronger ones; at first with the same, so that it is equal."""
+    T, d_k, d_v = sizes(draw)
+    _, k, _, g, beta, _ = hard_inputs(T=max(T, 3), d_k=d_k, d_v=d_v, seed=draw.seed)
+    more = draw.rng.uniform(0.3, 1, len(g)) ** (-1 if weaker else 1)
+    one, two, three = (
+        wy.interaction(k, beta, chunking.decay(x)[1]) for x in (g, g, 2 * g + np.log(more))
+    )
+    if weaker:
+        two = three = wy.interaction(k, beta)
+        one = wy.interaction(k, beta, chunking.decay(60 * g)[1])
+    return World({r"\tilde{\mathbf{A}}": one}, {r"\tilde{\mathbf{A}}'": [two, three]})
+
+
+def one_cosine(draw, near=1e-9, more=0):
+    """Chunks of keys of one cosine, one strength and one decay, through the package's solve."""
+    C = (5, 7, 3)[draw.seed % 3] + draw.seed // 3 + more
+    cosine, beta, alpha = draw.rng.uniform((0.6, 0.8, 0.6), (0.95, 1.8, 0.9))
+
+    def inverse(at):
+        count = int(at["C"])
+        Gamma = chunking.decay(np.full(count, np.log(alpha)))[1]
+        A = wy.interaction(equal_cosine_keys(count, cosine), np.full(count, beta), Gamma)
+        return wy.solve(A, np.eye(count))
+
+    letters = {
+        "C": C, "a": beta * cosine, r"\alpha": alpha, r"\beta": beta, "c": cosine,
+        "h": alpha * (1 - beta * cosine),
+        r"\tilde{\mathbf{A}}": np.linalg.inv(inverse({"C": C})) - np.eye(C),
+    }  # fmt: skip
+    return World(letters, {"n": range(C)}, near=near)
+
+
+def rounding(draw):
+    """Significands of a number of bits, the points halfway between them, and some between."""
+    p = (2, 3, 4)[draw.seed % 3] + draw.seed // 3
+    halves = [Fraction(n, 2) for n in range(2**p, 2 ** (p + 2))]
+    beside = [x + Fraction(1, 1000) for x in halves]
+    ties = [lambda m: m % 2 == 1, lambda m: False]  # to even, down
+    return World(
+        {"p": p},
+        {
+            "x": [sign * x for x in halves + beside for sign in (1, Fraction(-1, 64))],
+            r"\mathrm{fl}": [cache(nearest(p, tie)) for tie in ties],
+        },
+    )
+
+
+def mean_size(draw):
+    """The root mean square of rounding errors that are spread evenly between neighbours, of
+    numbers that are spread evenly on a log axis: by quadrature, to all digits."""
+    p = 2 + draw.seed
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    e = nodes[:, None] * 2.0**-p  # errors of a number that has 1 before the point
+    size = 2.0 ** (0.5 + nodes[None, :] / 2)  # from 1 to 2
+    square = (weights[:, None] / 2 * weights[None, :] / 2 * (e / size) ** 2).sum()
+    return World({"p": p, r"\rho": float(square**0.5)})
+
+
+def all_signs(rho, *matrices):
+    """What roundings of size rho add to each of some matrices, for every choice of signs."""
+    count = sum(Y.size for Y in matrices)
+    for signs in itertools.product((1, -1), repeat=count):
+        found, at = [], 0
+        for r, Y in zip(rho, matrices, strict=True):
+            found.append(np.reshape(signs[at : at + Y.size], Y.shape) * Y * r)
+            at += Y.size
+        yield Fraction(1, 2**count), found
+
+
+@cache
+def product_of_three(draw):
+    """X, Y and Z of different shapes, and all signs of the roundings of Y."""
+    draw = draw.anew()
+    a, b, c, d = [(3, 2, 3, 2), (2, 3, 2, 4), (4, 1, 2, 3)][draw.seed % 3]
+    X, Y, Z, rho = draw.array(a, b), draw.array(b, c), draw.array(c, d), draw.number()
+    letters = {
+        r"\mathbf{X}": X, r"\mathbf{Z}": Z, r"\rho": rho, "Y_": entries(Y),
+        r"\boldsymbol{x}_": columns(X.T), r"\boldsymbol{z}_": columns(Z),
+    }  # fmt: skip
+    outcomes = [(w, {r"\partial\mathbf{Y}": dY}) for w, (dY,) in all_signs([rho], Y)]
+    return World(letters, {"i": range(1, b + 1), "j": range(1, c + 1)}, outcomes)
+
+
+@cache
+def stages(draw):
+    """Two or three stages that each add an error of their own to a result; gains from one stage
+    at a time, over all of its signs."""
+    draw = draw.anew()
+    count = [2, 3, 2][draw.seed % 3]
+    parts = [(draw.array(2, 2), draw.array(2, 1), draw.array(1, 3)) for _ in range(count)]
+    rho, O = [draw.number() for _ in parts], draw.array(2, 3)
+    gains = []
+    for X, Y, Z in parts:  # with roundings of size 1
+        squares = [np.sum((X @ dY @ Z) ** 2) for _, (dY,) in all_signs([1], Y)]
+        gains.append(sum(squares) / len(squares) / np.sum(O**2))
+    outcomes = []
+    for w, changes in all_signs(rho, *(Y for _, Y, _ in parts)):
+        dO = sum(X @ dY @ Z for (X, _, Z), dY in zip(parts, changes, strict=True))
+        outcomes.append((w, {r"\partial\mathbf{O}": dO}))
+    roots = [float(x) ** 0.5 for x in gains]
+    letters = {r"\mathbf{O}": O, r"\rho_": listed(rho), r"\kappa_": listed(roots)}
+    return World(letters, {"s": range(1, count + 1)}, outcomes)
+
+
+@cache
+def changed(draw):
+    """A chunk whose stages are changed one after the other, on dual numbers: what is of first
+    order, of the outputs, of the state and of the inverse."""
+    x = sequence(draw)
+    world, one = world_of(draw, x), eye(draw, len(x.k))
+    A, Gamma = (world.letters[x] for x in (r"\tilde{\mathbf{A}}", r"\boldsymbol{\Gamma}"))
+    more, gamma = draw.anew(4), Gamma[:, 0] * x.alpha[0]
+    B, Dg, De = np.diag(x.beta), np.diag(gamma), np.diag(Gamma[-1])
+    shapes = {"A": A.shape, "R": x.v.shape, "S": x.S.T.shape, "P": A.shape, "E": x.v.shape}
+    d = {name: more.array(*shape) for name, shape in shapes.items()}
+    d["A"] = d["A"] * np.tril(np.ones(A.shape, dtype=int), -1)
+
+    def dual(value, change):
+        found = np.empty(value.shape, dtype=object)
+        for at in np.ndindex(value.shape):
+            found[at] = Dual(value[at], change[at])
+        return found
+
+    def change(array):
+        return np.array([[entry.change for entry in row] for row in array], dtype=A.dtype)
+
+    T = B.astype(object)[:0]
+    for r in range(len(A)):  # forward substitution
+        row = dual(A[r : r + 1, :r], d["A"][r : r + 1, :r]) @ T if r else 0 * B[:1].astype(object)
+        T = np.concatenate([T, B[r : r + 1].astype(object) - row])
+    T = np.array([[t if isinstance(t, Dual) else Dual(t) for t in row] for row in T])
+    S = dual(x.S.T, d["S"])
+    R = x.v.astype(object) - Dg @ x.k @ S + dual(0 * d["R"], d["R"])
+    E = T @ R + dual(0 * d["E"], d["E"])
+    P = dual(Gamma * (x.q @ x.k.T), d["P"])
+    O, last = Dg @ x.q @ S + P @ E, x.k.T @ De @ E
+    value = np.vectorize(lambda entry: entry.value, otypes=[A.dtype])
+    letters = {
+        r"\tilde{\mathbf{T}}": value(T), r"\mathbf{R}": value(R), r"\mathbf{P}": value(P),
+        r"\partial\tilde{\mathbf{T}}": change(T), r"\partial\tilde{\mathbf{A}}": d["A"],
+        r"\partial\mathbf{O}": change(O), r"\partial\mathbf{S}'": change(last).T,
+    } | {rf"\partial\mathbf{{{name}}}": d[name] for name in "RPE"}  # fmt: skip
+    return with_letters(world, letters | {r"\partial\mathbf{S}": d["S"].T, r"\mathbf{I}": one})
+
+
+def summed(draw):
+    """Cumulative sums with errors of the largest size, whose signs alternate, and decays from
+    them: for some pairs of tokens the errors agree, for others they do not."""
+    T, u = (4, 3, 2)[draw.seed % 3], 2.0 ** -(2 + draw.seed)
+    c = np.cumsum(draw.rng.uniform(-2, -0.1, T))
+    off = c * (1 + u * np.array([1, -1, 1, 1])[:T])
+    exact, hat = (np.exp(x[:, None] - x[None, :]) for x in (c, off))
+    letters = {"c_": entries(c), "u": u, r"\hat\Gamma_": entries(hat), r"\Gamma_": entries(exact)}
+    return World(letters, {"r": range(1, T + 1), "i": range(1, T + 1)})
+
+
+@cache
+def adding(draw):
+    """A state of one entry to which J writes of either sign are added, and its roundings: the
+    mean square of all of them over that of the state, each over all signs."""
+    J, rho, w = (3, 4, 2)[draw.seed % 3] + draw.seed // 3, draw.number(), draw.number()
+    mean = [Fraction(0)] * (J + 1)
+    for signs in itertools.product((1, -1), repeat=J):
+        for j, total in enumerate(itertools.accumulate(signs), 1):
+            mean[j] += Fraction(total**2, 2**J)
+    squares = [rho**2 * float(mean[j]) * w**2 for j in range(1, J + 1)]
+    return World({"J": J, r"\rho": rho, "value": sum(squares) / (float(mean[J]) * w**2)})
+
+
+SVD, FLOAT = "numpy.linalg.cond", {"arithmetic": "float64"}
+VALUES = "a matrix and its transpose have the same singular values"
+TRANSPOSED = {r"\tilde{\mathbf{A}} transposed": VALUES}
+SIGN = "the other sign of a: the condition number is the same for both"
+printed(
+    "eq-two-token-condition",
+    two_tokens,
+    against=SVD,
+    equal=TRANSPOSED | {r"sign of \mathbf{I}": SIGN, r"sign of \tilde{\mathbf{A}}": SIGN},
+    **FLOAT,
+)
+printed(
+    "eq-decay-monotone",
+    stronger,
+    against="gdn_ref.wy.interaction",
+    equal=TRANSPOSED,
+    needs={"no decay that is weaker": partial(stronger, weaker=True)},
+    **FLOAT,
+)
+SOLVE = {"against": "gdn_ref.wy.solve", "equal": TRANSPOSED}
+printed("eq-equal-cosine-gain", one_cosine, **SOLVE, **FLOAT)
+printed("eq-equal-cosine-limit", partial(one_cosine, near=0.004, more=200), **SOLVE, **FLOAT)
+printed(
+    "eq-rounding",
+    rounding,
+    against="rounding of exact fractions",
+    arithmetic="counted",
+    equal={"no modulus of |fl(x) - x|": "weaker, and true: no number exceeds its size"},
+)
+SIGNS = "all signs of the roundings"
+printed("eq-rounding-size", mean_size, against="a mean by quadrature", **FLOAT)
+printed("eq-rounding-cost", product_of_three, against=SIGNS)
+printed("eq-error-budget", stages, against=SIGNS, **FLOAT)
+printed("eq-chunk-stages", changed, against="dual numbers through the chunk form")
+ANY_TWO = "the bound holds for any two of the sums"
+printed(
+    "eq-decay-from-sums",
+    summed,
+    against="sums with errors of both signs",
+    equal=dict.fromkeys([r"\le for <", "not only where i < r"], ANY_TWO),
+    **FLOAT,
+)
+printed("eq-drift-adding", adding, against="all signs of writes and roundings", **FLOAT)
