@@ -148,6 +148,7 @@ def test_what_the_text_says_of_two_cards():
     ring = of.record("two_h200")["batches"]["one sequence"]["sequence, ring"]
     took, assumed = (round(1e6 * ring[x]) for x in ("exchange_s", "exchange_derived_s"))
     assert f"itself took {took} µs, where {assumed} were assumed" in text
+    assert f"of a pass of {1e3 * ring['forward_s']:.1f} ms either is little" in text
     seconds = of.record("two_h200")["batches"]["one sequence"]["heads"]["forward_s"]
     assert f"the {1e3 * seconds:.0f} ms of the all-to-all" in text
     log = LOG.read_text()
