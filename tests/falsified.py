@@ -466,6 +466,8 @@ FALSIFIED = [
     ("eq-shard-state", r"\mathbf{S}_{(p)}\mathbf{F}_{(p)}", r"\mathbf{S}_{(p)}\mathbf{F}_{(p)}^\top"),
     ("eq-shard-state", r"\hat{\mathbf{Q}}_{(p)}\mathbf{S}_{(p)}^\top", r"\hat{\mathbf{Q}}_{(p)}\mathbf{S}_{(p+1)}^\top"),
     ("eq-shard-rows", r"\mathbf{G}_{(p)}\\\mathbf{F}_{(p)}", r"\mathbf{F}_{(p)}\\\mathbf{G}_{(p)}"),
+    ("eq-shard-felt", r"\max\bigl(1,", r"\min\bigl(1,"),
+    ("eq-shard-felt", r"|1-\beta_s\|\boldsymbol{k}_s\|^2|", r"1-\beta_s\|\boldsymbol{k}_s\|^2"),
     ("eq-shard-unrolled", r"\mathbf{F}_{(j+1)}\cdots", r"\mathbf{F}_{(j)}\cdots"),
     ("eq-shard-backward", r"\mathbf{F}_{(p)}^\top", r"\mathbf{F}_{(p)}"),
     ("eq-shard-backward-unrolled", r"\sum_{j\ge p}", r"\sum_{j>p}"),

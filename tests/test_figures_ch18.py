@@ -12,8 +12,10 @@ import torch
 from matplotlib.figure import Figure
 
 from gdn_ref.distributed import cost
-from gdn_ref.figures import ch18, ch18_balance, ch18_model, ch18_processes
+from gdn_ref.distributed.response import LEAST
+from gdn_ref.figures import ch18, ch18_balance, ch18_model, ch18_processes, ch18_records
 from gdn_ref.figures.ch17_serve import requests
+from gdn_ref.figures.places import LOG
 from gdn_ref.proofs import ch18_exchange, ch18_hybrid, ch18_orders
 
 ROOT = Path(__file__).parents[1]
@@ -21,13 +23,14 @@ CHAPTER = ROOT / "chapters/18_across_gpus.ipynb"
 SCRIPTS = ROOT / "book/_static/figures"
 STATIC = {
     "exchange": 1, "sent": 1, "orders": 3, "speedups": 1, "from_zero": 1, "low_precision": 1,
-    "balance": 4,
+    "balance": 4, "two_cards": 2,
 }  # fmt: skip
+HOMES = {"balance": ch18_balance, "two_cards": ch18_records}
 
 
 @pytest.mark.parametrize("name", STATIC)
 def test_each_figure_is_drawn_on_nothing(name):
-    fig = getattr(ch18_balance if name == "balance" else ch18, name)()
+    fig = getattr(HOMES.get(name, ch18), name)()
     assert isinstance(fig, Figure)
     fig.canvas.draw()
     assert len(fig.axes) == STATIC[name]
@@ -82,9 +85,13 @@ def test_the_assumed_link_is_that_of_the_package():
     assert cost.LATENCY_BYTES == pytest.approx(product, rel=0.05)
 
 
-def test_what_the_text_says_of_the_model():
+def chapter_text():
     cells = json.loads(CHAPTER.read_text())["cells"]
-    text = "\n".join("".join(x["source"]) for x in cells if x["cell_type"] == "markdown")
+    return "\n".join("".join(x["source"]) for x in cells if x["cell_type"] == "markdown")
+
+
+def test_what_the_text_says_of_the_model():
+    text = chapter_text()
     layer = ch18_model.Layer()
     assert layer.state == layer.F == 2**21 and "2.1 MB a border" in text
     sent = layer.sent(2, 262144)["ring attention"]
@@ -101,6 +108,71 @@ def test_what_the_text_says_of_the_model():
     work = ch18_model.causal_work(2**18, 8)
     assert round(work[-1] / work[0]) == 15 and "15 times the work of the first" in text
     assert 1.87 < work[-1] / np.mean(work) < 1.88 and "almost twice the mean" in text
+
+
+def test_what_the_text_says_of_what_is_felt():
+    text, tokens = chapter_text(), ch18_records.felt_tokens()
+    assert "below $2^{-25}$" in text and LEAST * torch.finfo(torch.float32).eps == 2**-25
+    assert "value head $h$ of 32" in text and len(tokens) == 16
+    assert tokens == sorted(tokens, reverse=True) and tokens[0] < 2**17
+    assert set(ch18_records.felt_tokens(decay=False)) == {2**17}
+    assert "Without decay the whole shard is felt, by every head." in text
+    layer = ch18_model.Layer()
+    assert 4 * 64 * layer.d_k / layer.forward() == 1 / 5 and "another fifth of a share" in text
+
+
+def test_what_the_text_says_of_two_cards():
+    """Each number beside what the records, the model or the log give, in the text's own words."""
+    text, of = chapter_text(), ch18_records
+    pairs, packed, relay, heads = (
+        [of.measured(way, passes, batch) for passes in of.PASSES]
+        for way, batch in (
+            ("sequence", "one sequence"), ("sequence", "packed"), ("relay", "one sequence"),
+            ("heads", "one sequence"),
+        )
+    )  # fmt: skip
+    assert (
+        "Pairs along a ring made two cards {:.2f} times as fast as one forward and {:.2f} times "
+        "over both passes; with a packed batch that crosses the ranks, {:.2f} and {:.2f}."
+    ).format(*pairs, *packed) in text
+    assert "were {:.2f} times as fast as one forward, and {:.2f} times over".format(*pairs) in text
+    assert "{:.2f} and {:.2f}, and {:.2f} and {:.2f}.".format(*relay, *heads) in text
+    assert max(*pairs, *packed) < 1.85 and "the aim, which was 1.85" in text
+    turn = [of.in_turn("sequence", passes) for passes in of.PASSES]
+    assert "over both passes, with {1:.2f}, and not forward, with {0:.2f}".format(*turn) in text
+    felt = 2 / (1 + of.beyond_felt())
+    assert of.by_flops("sequence", "forward") == 1
+    assert f"The 1.00 of the FLOPs was wrong because little was felt, and the {felt:.2f}" in text
+    assert of.in_turn("relay", "forward") < 1 < of.by_flops("relay", "forward")
+
+    ring = of.record("two_h200")["batches"]["one sequence"]["sequence, ring"]
+    took, assumed = (round(1e6 * ring[x]) for x in ("exchange_s", "exchange_derived_s"))
+    assert f"itself took {took} µs, where {assumed} were assumed" in text
+    assert f"of a pass of {1e3 * ring['forward_s']:.1f} ms either is little" in text
+    seconds = of.record("two_h200")["batches"]["one sequence"]["heads"]["forward_s"]
+    assert f"the {1e3 * seconds:.0f} ms of the all-to-all" in text
+    log = LOG.read_text()
+    assert "forwards (+15 %) and 14.63 of 13.6 both ways (+8 %)" in log
+    assert "busy 15 % more than its share forward and 8 % more over both passes" in text
+    assert f"which alone would allow {2 / 1.15:.2f} and {2 / 1.08:.2f}" in text
+    assert "issues some 120 small launches" in log and "some 120 small launches" in text
+    assert "the second rank's share alone is 52 and 39 % more" in log
+    assert "takes 52 % more than its share there forward, and 39 % more over both" in text
+    share = of.record("in_turn_h100")["one"][0] / 2
+    assert "Without decay the whole shard\nfeels the state: 11.6 ms forwards" in log
+    assert 3 < 11.6e-3 / share < 3.5 and "more than three times its share forward" in text
+
+
+def test_what_the_records_say_of_bytes_and_errors():
+    eps, of = torch.finfo(torch.bfloat16).eps, ch18_records
+    for batch in of.record("two_h200")["batches"].values():
+        for name, way in batch.items():
+            assert name == "one" or way["bytes"] == way["bytes_derived"]
+            assert all(error < eps for error in way.get("errors", {}).values())
+    assert "Bytes are as derived, in every way of working." in chapter_text()
+    lines = of.table().splitlines()
+    assert len({len(line) for line in lines}) == 1 and max(map(len, lines)) <= 80
+    assert lines[1].split()[-4:] == ["1.00", "1.49", "1.28", "1.18"]
 
 
 def test_what_the_alt_texts_say():
@@ -125,6 +197,16 @@ def test_what_the_alt_texts_say():
     half, tf32, full = (ch18.map_errors(bits) for bits in ch18.FORMATS.values())
     assert 2.5e-3 < min(half) and max(half) < 6e-3
     assert 3e-4 < min(tf32) and max(tf32) < 7.5e-4 and max(full) < 1e-7
+    cells = json.loads(CHAPTER.read_text())["cells"]
+    alt = next(x for x in cells if x["id"] == "cp-74")["metadata"]["mystnb"]["image"]["alt"]
+    found = [
+        x
+        for passes in ch18_records.PASSES
+        for way in ch18_records.WAYS
+        for of in ch18_records.HOW.values()
+        if (x := of(way, passes)) is not None
+    ]
+    assert re.findall(r"\d\.\d\d", alt) == [f"{x:.2f}" for x in found]
 
 
 def test_two_processes_hand_back_what_the_chapter_prints():

@@ -74,6 +74,20 @@ def shards(draw):
     return World(letters, {"p": range(len(lengths)), "j": range(len(lengths))})
 
 
+def felt(draw):
+    """Products of a shard's first factors, and how much each factor can stretch a vector."""
+    x = sequence(draw)
+    most = [
+        a * np.linalg.norm(factor, 2) for a, factor in zip(x.alpha, x.factors, strict=True)
+    ]  # fmt: skip
+    letters = {
+        r"\mathbf{F}^": listed(x.F, 0), r"\boldsymbol{k}_": columns(x.k),
+        r"\beta_": entries(x.beta), "g_": entries(np.log(x.alpha)),
+        r"\bar c_": entries(np.cumsum(np.log(most))),
+    }  # fmt: skip
+    return World(letters, {"t": range(1, len(x.k) + 1)})
+
+
 def partition(draw):
     """The same, also for what the last rank hands on."""
     world = shards(draw)
@@ -175,6 +189,14 @@ def unequal(draw):
 LOOP, CLOCKS = "the token loop over all tokens", {"arithmetic": "counted"}
 printed("eq-shard-map eq-shard-state eq-shard-rows eq-shard-backward", shards, against=LOOP)
 printed("eq-shard-unrolled eq-shard-backward-unrolled", partition, against=LOOP)
+BOTH = r"sign of \beta_{s}\|\boldsymbol{k}_{s}\|^{2}; sign of 1"
+printed(
+    "eq-shard-felt",
+    felt,
+    against="singular values, by NumPy",
+    arithmetic="float64",
+    equal={BOTH: "a number and its negative have the same modulus"},
+)
 printed("eq-exchange-times", messages, against="messages on clocks", **CLOCKS)
 printed("eq-tree-bytes", tree, against="bytes, counted", **CLOCKS)
 printed("eq-exchange-bytes", sent, against="bytes, counted", **CLOCKS)

@@ -1,0 +1,127 @@
+"""Chapter 18: what two cards were predicted to do, and what was recorded.
+
+`kernels/bench/across_ranks.py` wrote both records: each rank's part alone, in turn on one card,
+and two cards at once. Speeds are in those of one card of the same kind.
+"""
+
+import json
+
+import torch
+
+from ..distributed import CPContext
+from ..distributed.response import LEAST, felt
+from .ch18_model import (
+    GROUPS,
+    Layer,
+    beyond_flops,
+    forward_time,
+    relay_speedup,
+    shard_speedups,
+    token_seconds,
+)
+from .places import RECORDS
+from .style import COLOUR, figure, styled
+
+PASSES = {"forward": "forward", "both": "both passes"}
+
+
+def record(name):
+    return json.loads((RECORDS / f"ranks_{name}.json").read_text())
+
+
+def felt_tokens(T=2**18, heads=(16, 32), decay=True):
+    """Of the second of two ranks: its tokens that feel the state, by key head. The decays are
+    drawn as in the benchmark, up to exp(-7) in the first value head and up to 1 in the last."""
+    rank = CPContext.alone(torch.tensor([0, T]), 1, 2)
+    torch.manual_seed(0)
+    size = (1, rank.length, heads[1])
+    g = -torch.exp(torch.linspace(-7, 0, heads[1])) * torch.rand(size) if decay else None
+    k, beta = torch.empty(1, rank.length, heads[0], 0), torch.rand(size)
+    least = LEAST * torch.finfo(torch.float32).eps
+    return felt({"use_qk_l2norm_in_kernel": True}, k, g, beta, rank.entered, least)[0].tolist()
+
+
+def by_flops(way, passes):
+    """Before any run: all tokens of a shard feel the state, and links as assumed."""
+    if way == "relay":
+        return relay_speedup(2)
+    if way == "heads":  # the model has no backward pass of it
+        T = 2**18
+        return T * token_seconds() / forward_time(2, T, "heads") if passes == "forward" else None
+    return shard_speedups(2, beyond_flops(backward=passes == "both"))[0]
+
+
+def beyond_felt(layer=None, C=64):
+    """x by FLOPs if only what is felt is answered: in a second run, which finds the products of
+    keys with keys and with queries again."""
+    layer, tokens = layer or Layer(), felt_tokens()
+    felt_share = sum(tokens) / (len(tokens) * 2**17)
+    return felt_share * (layer.again(C) + 4 * C * layer.d_k) / layer.forward(C)
+
+
+def in_turn(way, passes):
+    """By the slower rank's part alone, on one H100; a relay waits for one group of heads more."""
+    if way == "heads":
+        return None
+    parts = [rank[way][f"{passes}_beyond"] for rank in record("in_turn_h100")["ranks"]["2"]]
+    waiting = 1 + 1 / GROUPS if way == "relay" else 1
+    return 2 / (1 + max(parts)) / waiting
+
+
+def measured(way, passes, batch="one sequence"):
+    """Two H200; pairs along a ring."""
+    name = "sequence, ring" if way == "sequence" else way
+    return record("two_h200")["batches"][batch][name][f"{passes}_speedup"]
+
+
+WAYS = {"sequence": "pairs", "relay": "relay", "heads": "all-to-all"}
+HOW = {"by formula": by_flops, "parts in turn": in_turn, "two cards": measured}
+
+
+def table():
+    """Rows of text: both passes of each way, by each of `HOW`, and of a packed batch."""
+    lines = [f"{'':20}" + "".join(f"{how:>15}" for how in (*HOW, "packed"))]
+    for way, name in WAYS.items():
+        for passes, text in PASSES.items():
+            found = [of(way, passes) for of in HOW.values()] + [measured(way, passes, "packed")]
+            cells = "".join(f"{'':15}" if x is None else f"{x:15.2f}" for x in found)
+            lines.append(f"{f'{name}, {text}':23}"[:23] + cells[3:])
+    return "\n".join(lines)
+
+
+def errors():
+    """Least and largest error of one sequence against one card, of all results and ways."""
+    ways = record("two_h200")["batches"]["one sequence"]
+    found = [x for way in ways.values() for x in way.get("errors", {}).values() if x]
+    return min(found), max(found)
+
+
+@styled
+def two_cards():
+    """Predicted and measured, way by way."""
+    fig, axes = figure(6.4, 2.6, ncols=2, sharey=True)
+    looks = {
+        "by formula": ("o", "none", "quiet"), "parts in turn": ("s", "none", "key"),
+        "two cards": ("D", "error", "error"),
+    }  # fmt: skip
+    for ax, (passes, title) in zip(axes, PASSES.items(), strict=True):
+        for n, way in enumerate(WAYS):
+            ax.axhline(n, color=COLOUR["quiet"], lw=0.4)
+            for how, (marker, fill, edge) in looks.items():
+                x = HOW[how](way, passes)
+                if x is not None:
+                    look = {
+                        "mfc": COLOUR.get(fill, fill),
+                        "mec": COLOUR[edge],
+                        "ms": 10 if how == "by formula" else 7,
+                    }
+                    ax.plot(x, n, marker, ls="", label=how if n == 0 else None, **look)
+        ax.axvline(1, color=COLOUR["ink"], lw=1, ls="--")
+        ax.set(xlim=(0, 2.05), ylim=(2.6, -0.6), xlabel="times as fast as one card")
+        ax.set_yticks(range(len(WAYS)), WAYS.values())
+        ax.tick_params(axis="y", length=0)
+        ax.set_title(title, fontsize=10, loc="left")
+    fig.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9
+    )
+    return fig
