@@ -9,6 +9,7 @@ their own.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Literal, get_args
 
@@ -74,6 +75,13 @@ def by_sequence(pieces):
     for piece in pieces:
         found.setdefault(piece.sequence, []).append(piece)
     return found
+
+
+def in_order(held):
+    """Of the rows that each rank holds: how many, and all of them, or None if they lie in order."""
+    rows = torch.cat(held)
+    same = torch.equal(rows, torch.arange(len(rows)))
+    return [len(x) for x in held], None if same else rows
 
 
 def shards(T, ranks, layout, lengths):
@@ -186,6 +194,11 @@ class CPContext:
             if owner == rank
         ]
         return torch.cat(held).to(self.cu_seqlens.device)
+
+    @cached_property
+    def held(self):
+        """How many tokens each rank holds, and which, as `in_order` has them."""
+        return in_order([self.tokens(rank).cpu() for rank in range(self.ranks)])
 
     def shard(self, x: torch.Tensor, dim: int = 1) -> torch.Tensor:
         """This rank's rows of a tensor of the whole batch."""

@@ -10,21 +10,21 @@ import torch.distributed as dist
 
 from ..ops import chunk_gated_delta_rule as one_rank
 from .agreement import answered
+from .context import in_order
 
 
 def by_heads(cp, options, q, k, v, g, beta, A_log, dt_bias, S):
     """Outputs of this rank's tokens, and last states, `[N, HV, V, K]`, of what ends here."""
-    held = [cp.tokens(rank) for rank in range(cp.ranks)]
-    tokens = [None if x is None else gathered(cp, x[0], held)[None] for x in (q, k, v, g, beta)]
+    tokens = [None if x is None else gathered(cp, x[0], *cp.held)[None] for x in (q, k, v, g, beta)]
     starts, ends = rows_of(cp, "before"), rows_of(cp, "after")
     if S is not None:
-        S = gathered(cp, S[starts[cp.rank]], starts)
+        S = gathered(cp, S[starts[cp.rank]], *in_order(starts))
     gate = [None if x is None else x.chunk(cp.ranks)[cp.rank] for x in (A_log, dt_bias)]
     o, S = one_rank(
         *tokens, initial_state=S, output_final_state=True, state_v_first=True, A_log=gate[0],
         dt_bias=gate[1], cu_seqlens=cp.cu_seqlens.to(q.device), **options,
     )  # fmt: skip
-    o, S = handed_out(cp, o[0], held)[None], handed_out(cp, S, ends)
+    o, S = handed_out(cp, o[0], *cp.held)[None], handed_out(cp, S, *in_order(ends))
     return o, S.new_zeros(cp.N, *S.shape[1:]).index_copy(0, ends[cp.rank].to(S.device), S)
 
 
@@ -37,16 +37,16 @@ def rows_of(cp, side):
     return [torch.tensor(rows, dtype=torch.long) for rows in found]
 
 
-def gathered(cp, x, held):
+def gathered(cp, x, counts, rows):
     """Rows of this rank, all heads -> all rows, in order, of this rank's heads."""
-    x = Exchange.apply(cp, x, [len(rows) for rows in held], True)
-    return x.index_select(0, torch.argsort(torch.cat(held)).to(x.device))
+    x = Exchange.apply(cp, x, counts, True)
+    return x if rows is None else x.index_select(0, torch.argsort(rows.to(x.device)))
 
 
-def handed_out(cp, x, held):
+def handed_out(cp, x, counts, rows):
     """`gathered`, undone."""
-    x = x.index_select(0, torch.cat(held).to(x.device))
-    return Exchange.apply(cp, x, [len(rows) for rows in held], False)
+    x = x if rows is None else x.index_select(0, rows.to(x.device))
+    return Exchange.apply(cp, x, counts, False)
 
 
 class Exchange(torch.autograd.Function):

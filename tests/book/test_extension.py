@@ -50,7 +50,7 @@ def test_a_good_book_builds(book):
     assert "1 of 1 errata are confirmed" in verification
     assert 'class="as-counted is-algebra-every is-float64-stated row' in verification
     assert 'id="verified-eq-sum"' in verification and 'id="verified-eq-name"' in verification
-    assert verification.count("<li>off by &lt;one&gt;</li>") == 2
+    assert verification.count("Rejects: off by &lt;one&gt;") == 2
     assert 'href="checks/ch11.html#check-ch11-chunks-on-data"' in verification
 
     sources = book.page("checks/ch11")

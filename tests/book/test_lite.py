@@ -23,6 +23,7 @@ START = "book/run_a_proof.ipynb"
 CHAPTER = "chapters/06_geometry_of_the_transition.ipynb"
 SECONDS_TO_A_PROOF = 20  # cold, from a local server
 SLOW_MACHINE = 3  # the test allows for a shared one
+NOT_INSTALLED = ("/bench/", "/formal/", "gdn_ref/kernels/__init__.py")
 DISTRIBUTION = "https://cdn.jsdelivr.net/pyodide/"
 
 
@@ -200,9 +201,11 @@ class TestWhatIsServed:
         wheel = LITE / "static" / "pyodide" / packages["gdn-ref"]["file_name"]
         root = Path(__file__).parents[2]
         with ZipFile(wheel) as files:
-            for path in (root / "gdn_ref").rglob("*.py"):
-                name = path.relative_to(root).as_posix()
-                if "/bench/" not in name and "/formal/" not in name:  # neither is installed
+            for folder, package in (("gdn_ref", "gdn_ref"), ("kernels", "gdn_ref/kernels")):
+                for path in (root / folder).rglob("*.py"):
+                    name = f"{package}/{path.relative_to(root / folder).as_posix()}"
+                    if any(part in name for part in NOT_INSTALLED):
+                        continue
                     assert files.read(name) == path.read_bytes(), name
 
     def test_notebooks_ask_for_the_browser_s_kernel(self):

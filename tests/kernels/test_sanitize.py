@@ -145,7 +145,7 @@ def test_unordered_kernels_differ_by_one_edit(sanitize, monkeypatch, tmp_path, n
     assert (tmp_path / sanitize.TESTS / sanitize.FILES[kernels]).is_file()
     for path in (ROOT / "kernels").rglob("*.py"):
         place = path.relative_to(ROOT / "kernels").as_posix()
-        copy = tmp_path / "gdn_ref" / "kernels" / place
+        copy = tmp_path / "kernels" / place
         assert (copy.read_text() != path.read_text()) == (place == file)
     monkeypatch.setitem(sanitize.unordered.EDITS, name, (kernels, file, "no such line", after))
     with pytest.raises(ValueError, match=f"{name}: expected the text once in {file}, found 0"):

@@ -144,12 +144,14 @@ def _claim(check):
 
 
 def _one(app, docname, check):
-    mutants = "".join(
-        f"<li>{prose(mutant['name'])}{'' if mutant['rejected'] else ' (survived)'}</li>"
+    """A residual of zero is not told: an exact method passes with no other."""
+    mutants = "; ".join(
+        f"{prose(mutant['name'])}{'' if mutant['rejected'] else ' (survived)'}"
         for mutant in check["mutants"]
     )
-    residual = results.residual_text(check["residual"], check["method"])
+    residual = check["residual"]
+    told = results.residual_text(residual, check["method"]) if residual else ""
     return (
-        f"<p>{addresses.source_link(app, docname, check['name'])} by {_claim(check)}. "
-        f"Residual {residual}. Rejects:</p><ul>{mutants}</ul>"
+        f"<p>{addresses.source_link(app, docname, check['name'])} by {_claim(check)}."
+        f"{f' Residual {told}.' if told else ''} Rejects: {mutants}.</p>"
     )
