@@ -155,7 +155,7 @@ def test_what_the_text_says_of_two_cards():
     assert "forwards (+15 %) and 14.63 of 13.6 both ways (+8 %)" in log
     assert "busy 15 % more than its share forward and 8 % more over both passes" in text
     assert f"which alone would allow {2 / 1.15:.2f} and {2 / 1.08:.2f}" in text
-    assert "issues some 120 small launches" in log and "some 120 small launches" in text
+    assert "issues many small launches" in log and "many small launches" in text
     assert "the second rank's share alone is 52 and 39 % more" in log
     assert "takes 52 % more than its share there forward, and 39 % more over both" in text
     share = of.record("in_turn_h100")["one"][0] / 2
