@@ -39,6 +39,8 @@ class Notebook:
         self.page.on("pageerror", lambda error: self.broken.append(str(error)))
         self.page.set_default_timeout(2000 * SECONDS_TO_A_PROOF * SLOW_MACHINE)
         self.page.goto(f"{server}lite/notebooks/index.html?path={path}")
+        # A page that has no kernel yet says "idle", too, and a cell run then asks to select one.
+        self.page.locator(".jp-Toolbar-kernelName", has_text="Python").wait_for()
         self.page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
 
     def only_this_site(self, route):
