@@ -82,7 +82,7 @@ format: env ## let ruff mend what it can, and strip the notebooks
 	$(BIN)/ruff format .
 	$(BIN)/nbstripout --keep-id chapters/*.ipynb book/*.ipynb
 
-test-gpu: env ## the kernels' tests on a CUDA device, 9 minutes on 16 cores
+test-gpu: env ## the kernels' tests on a CUDA device, 8 minutes on 16 cores
 	$(BIN)/python kernels/bench/device_tests.py --json _build/bench/tests.json
 
 bench: env ## errors on every listed shape, and times beside the installed peers, on a CUDA device
