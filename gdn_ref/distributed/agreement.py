@@ -27,13 +27,15 @@ def control_group(group, timeout_s):
 
 
 def agree(ctx, call, check):
-    """Run `check`, and return if it raised on no rank and returned the same on all.
+    """Run `check`, and tell the other ranks what it returned, or that it raised.
 
-    `check` returns what must be equal, as a dict of argument names and values.
+    `check` returns what must be equal, as a dict of argument names and values. What comes back is
+    to be called before anything else is exchanged: it returns if `check` raised on no rank and
+    returned the same on all. Until then a rank may work with what it has.
     """
     if ctx.group is None:  # a context of a rank alone
         check()
-        return
+        return lambda: None
     given, error = {}, None
     try:
         given = check()
@@ -43,15 +45,23 @@ def agree(ctx, call, check):
     mine = torch.tensor([int.from_bytes(digest[:8], "big", signed=True)])
     everyone = [torch.empty_like(mine) for _ in range(ctx.ranks)]
     with answered(ctx, call):
-        dist.all_gather(everyone, mine, group=ctx.control)
-        if error is None and all(torch.equal(mine, other) for other in everyone):
-            return
-        found = [None] * ctx.ranks
-        text = None if error is None else f"{type(error).__name__}: {error}"
-        dist.all_gather_object(found, (call, given, text), group=ctx.control)
+        work = dist.all_gather(everyone, mine, group=ctx.control, async_op=True)
+
+    def agreed():
+        with answered(ctx, call):
+            work.wait()
+            if error is None and all(torch.equal(mine, other) for other in everyone):
+                return
+            found = [None] * ctx.ranks
+            text = None if error is None else f"{type(error).__name__}: {error}"
+            dist.all_gather_object(found, (call, given, text), group=ctx.control)
+        if error is not None:
+            raise error
+        raise ValueError(difference(found))
+
     if error is not None:
-        raise error
-    raise ValueError(difference(found))
+        agreed()
+    return agreed
 
 
 def difference(found):

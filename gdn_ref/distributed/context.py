@@ -141,7 +141,7 @@ class CPContext:
                 "exchange": exchange, "timeout_s": timeout_s,
             }  # fmt: skip
 
-        agree(self, "build_cp_context", check)
+        agree(self, "build_cp_context", check)()
         self.cu_seqlens, self.layout, self.exchange = cu_seqlens, layout, exchange
         self.pieces = cut(cu_seqlens.tolist(), self.lengths, self.owners)
         self.chains = [chain for chain in by_sequence(self.pieces).values() if len(chain) > 1]

@@ -71,7 +71,7 @@ def causal_conv1d(
         given |= {"backend": backend} | {name: look(value) for name, value in tensors.items()}
         return given | {"requires_grad of x": torch.is_grad_enabled() and x.requires_grad}
 
-    agree(cp, "causal_conv1d", check)
+    agree(cp, "causal_conv1d", check)()
     S, S_out = Halo.apply(cp, x, initial_state, weight.shape[1])
     y, _ = one_rank(
         x, weight, bias, initial_state=S.mT, cu_seqlens=cp.borders("mine", x.device),
@@ -111,7 +111,7 @@ class Halo(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, dS, dS_out):
         cp, W, first_dtype = ctx.rest
-        agree(cp, "backward of causal_conv1d", dict)
+        agree(cp, "backward of causal_conv1d", dict)()
         dS, dS_out = dS.clone(), dS_out.clone()
         dx = dS.new_zeros(1, cp.length, dS.shape[2])
 

@@ -3,33 +3,29 @@
 import torch
 
 from ..ops import chunk_gated_delta_rule as one_rank
+from ..prepared import RULE, prepared
 
 
-def run(options, tokens, gate, S, cu_seqlens):
-    """The rule on one rank, from the states `[n, HV, V, K]`."""
+def run(options, tokens, gate, S, cu_seqlens, keep=False):
+    """The rule on one rank, from the states `[n, HV, V, K]`: outputs and last states.
+
+    With `keep`, after them what `gradients` can use again, if there is such a thing.
+    """
+    tensors = (*tokens, gate.get("A_log"), gate.get("dt_bias"), S, cu_seqlens)
+    rule = kernels(options, tensors, keep)
+    if rule is not None:
+        return rule.forward(*tensors)
     return one_rank(
         *tokens, initial_state=S, output_final_state=True, state_v_first=True, **gate, **options,
         cu_seqlens=cu_seqlens,
     )  # fmt: skip
 
 
-def gradients(options, tensors, S, cu_seqlens, do, dS_out):
+def gradients(options, tensors, S, cu_seqlens, do, dS_out, kept=()):
     """One rank's backward pass: gradients of q, k, v, g, beta, A_log, dt_bias and S."""
-    q, k, v, *_ = tensors
-    common = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
-    automatic = options["backend"] == "auto" and v.is_cuda and common != torch.float64
-    if options["backend"] == "triton" or automatic:  # its backward pass needs no forward pass
-        from ..kernels.rule import Rule
-
-        names = ("use_qk_l2norm_in_kernel", "use_beta_sigmoid_in_kernel", "allow_neg_eigval")
-        norm, sigmoid, negative = (options[name] for name in names)
-        scale = q.shape[3] ** -0.5 if options["scale"] is None else float(options["scale"])
-        tensors = (*tensors, S, cu_seqlens)
-        rule = Rule(
-            tensors, common, options["chunk_size"], False, scale=scale, v_first=True, norm=norm,
-            sigmoid=sigmoid, negative=negative,
-        )  # fmt: skip
-        return rule.backward(do, dS_out, *tensors)[:8]
+    rule = kernels(options, (*tensors, S, cu_seqlens), True)
+    if rule is not None:  # its backward pass needs no forward pass
+        return rule.backward(do, dS_out, *tensors, S, cu_seqlens, kept=kept)[:8]
     with torch.enable_grad():
         leaves = [None if x is None else x.detach().requires_grad_() for x in (*tensors, S)]
         *tokens, A_log, dt_bias, S = leaves
@@ -43,6 +39,30 @@ def gradients(options, tensors, S, cu_seqlens, do, dS_out):
             torch.zeros_like(x) if dx is None else dx for x, dx in zip(wanted, found, strict=True)
         )
     return [None if x is None else next(found) for x in leaves]
+
+
+def kernels(options, tensors, gradient):
+    """Both passes of the Triton kernels, remembered for tensors like these; None without them."""
+    q, k, v, *_ = tensors
+    common = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
+    automatic = options["backend"] == "auto" and v.is_cuda and common != torch.float64
+    if options["backend"] != "triton" and not automatic:
+        return None
+    flags = ("use_qk_l2norm_in_kernel", "use_beta_sigmoid_in_kernel", "allow_neg_eigval")
+    scale = q.shape[3] ** -0.5 if options["scale"] is None else float(options["scale"])
+    given = (common, options["chunk_size"], gradient, scale, *(options[name] for name in flags))
+    return prepared(both_passes, (*tensors, None, None), RULE, given)
+
+
+def both_passes(*arguments):
+    """For `prepared`."""
+    from ..kernels.rule import Rule
+
+    dtype, chunk_size, gradient, scale, norm, sigmoid, negative = arguments[len(RULE) :]
+    return Rule(
+        arguments[:9], dtype, chunk_size, gradient, scale=scale, v_first=True, norm=norm,
+        sigmoid=sigmoid, negative=negative,
+    )  # fmt: skip
 
 
 def indices(pieces):

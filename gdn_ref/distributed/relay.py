@@ -73,7 +73,7 @@ class Relay(torch.autograd.Function):
     def backward(ctx, do, dS_last):
         cp, options = ctx.cp, ctx.options
         *tensors, S_first, S = ctx.saved_tensors
-        agree(cp, "backward of chunk_gated_delta_rule", dict)
+        agree(cp, "backward of chunk_gated_delta_rule", dict)()
         found = [None if x is None else torch.zeros_like(x) for x in tensors]
         dS_first = None if S_first is None else torch.zeros_like(S_first)
 

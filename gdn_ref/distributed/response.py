@@ -15,6 +15,7 @@ zero and whose first states are the identity. A head without decay feels it to t
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from math import log
 
 import torch
@@ -24,32 +25,93 @@ from ..ops import log_decay
 from .local import run
 
 LEAST = 1 / 4  # of the distance from 1 to the next number: less than that changes no state
-BLOCK = 64  # tokens of which one bound is computed
+BLOCK = 128  # tokens of which one bound is computed
+
+
+@dataclass
+class Places:
+    """Where the states before some pieces are felt: blocks of tokens, one key head each.
+
+    A span is what one key head feels of one piece; spans go from piece to piece, head by head, and
+    blocks from span to span.
+
+    tokens : for each piece, how many of its tokens feel the state, by key head
+    rows : [blocks, BLOCK] of this rank's tensors; past the end of a piece its last one again
+    head : [blocks, 1]
+    span : [blocks], and `ends`, after how many blocks each span ends
+    past : [blocks, BLOCK], the rows past the end of a piece, or None if there are none
+    """
+
+    tokens: list
+    rows: torch.Tensor
+    head: torch.Tensor
+    span: torch.Tensor
+    ends: list
+    past: torch.Tensor | None
+
+    @classmethod
+    def of(cls, pieces, tokens, device):
+        H = len(tokens[0])
+        n = torch.tensor(tokens).flatten()
+        begin = torch.tensor([piece.begin for piece in pieces]).repeat_interleave(H)
+        blocks = (n + BLOCK - 1) // BLOCK
+        ends = blocks.cumsum(0)
+        span = torch.arange(len(n)).repeat_interleave(blocks)
+        first = begin[span] + BLOCK * (torch.arange(len(span)) - (ends - blocks)[span])
+        table = torch.stack([span, span % H, first, (begin + n)[span]])
+        if device.type == "cuda":
+            table = table.pin_memory().to(device, non_blocking=True)
+        span, head, first, end = table[..., None].unbind()
+        rows = first + torch.arange(BLOCK, device=device)
+        past = rows >= end if (n % BLOCK).any() else None
+        return cls(tokens, rows.minimum(end - 1), head, span[:, 0], ends.tolist(), past)
+
+    def take(self, x):
+        """Of this rank's tensor [1, T, heads, ...]: [blocks, BLOCK, heads of a group, ...]."""
+        return self.by_head(x)[self.rows, self.head]
+
+    def by_head(self, x):
+        """The same tensor as [T, H, heads of a group, ...]."""
+        return x[0].unflatten(1, (len(self.tokens[0]), -1))
 
 
 @dataclass
 class Response:
     """Of the pieces that a state enters.
 
-    tokens : for each piece, how many of its tokens feel that state, by key head
-    O_F : [1, all of these, HV / H, K], what their queries read of it, F_t q_t
+    O_F : [blocks, BLOCK, HV / H, K], what the queries at these places read of it, F_t q_t
     F : [pieces, HV, K, K]
     """
 
-    tokens: list
+    places: Places
     O_F: torch.Tensor
     F: torch.Tensor
 
-    def parts(self, pieces):
-        """`piece, its place, rows, value heads, O_F of these` where a state is felt, in turn."""
-        first, group = 0, self.O_F.shape[2]
-        for place, (piece, counts) in enumerate(zip(pieces, self.tokens, strict=True)):
-            for h, n in enumerate(counts):
-                rows = slice(piece.begin, piece.begin + n)
-                heads = slice(h * group, (h + 1) * group)
-                if n:
-                    yield piece, place, rows, heads, self.O_F[0, first : first + n]
-                first += n
+    def correct(self, o, S):
+        """Add O_F S^T to the outputs, [1, T, HV, V], in place; S is [pieces, HV, V, K]."""
+        at = self.places
+        O = at.take(o)
+        S = S.unflatten(1, (-1, O.shape[2])).flatten(0, 1).to(O.dtype)[at.span]
+        for j in range(O.shape[2]):
+            O[:, :, j].baddbmm_(self.O_F[:, :, j], S[:, j].mT)
+        at.by_head(o)[at.rows, at.head] = O  # a row that is there twice has the same numbers twice
+
+    def product(self, do, dtype):
+        """dO^T O_F, [pieces, HV, V, K], added up in this dtype, float32 at least."""
+        at, dO = self.places, self.places.take(do)
+        if at.past is not None:
+            dO = dO.masked_fill(at.past[..., None, None], 0)
+        dO, O_F = (x.flatten(0, 1).transpose(0, 1) for x in (dO, self.O_F))
+        borders = pairwise([0, *(BLOCK * end for end in at.ends)])
+        parts = [product(dO[:, i:j].mT, O_F[:, i:j], dtype) for i, j in borders]
+        return torch.cat(parts).unflatten(0, (len(at.tokens), -1))
+
+
+def product(a, b, dtype):
+    """`a b` of batches of matrices, added up in `dtype`, float32 at least."""
+    if a.dtype == b.dtype and a.is_cuda and a.element_size() == 2:
+        return torch.bmm(a, b, out_dtype=dtype)
+    return a.to(dtype) @ b.to(dtype)
 
 
 @cache
@@ -85,34 +147,30 @@ class Beside:
 def respond(options, tokens, gate, pieces, dtype):
     """The `Response` of these pieces: tokens and gate as for `local.run`, F in this dtype."""
     q, k, v, g, beta = tokens
-    K, (HV, group) = k.shape[3], (v.shape[2], v.shape[2] // k.shape[2])
+    K, H = k.shape[3], k.shape[2]
     g, beta = active(options, g, beta, gate, dtype)
-    felt_by = felt(options, k, g, beta, pieces, torch.finfo(dtype).eps * LEAST)
-    counts = felt_by.tolist()
-    spans = [
-        (slice(piece.begin, piece.begin + n), h)
-        for piece, of_heads in zip(pieces, counts, strict=True)
-        for h, n in enumerate(of_heads)
-    ]
-
-    def packed(x):
-        """Head after head: [1, tokens, heads of the group, ...]."""
-        if x is None:
-            return None
-        heads = x.unflatten(2, (k.shape[2], -1))
-        return torch.cat([heads[:, rows, h] for rows, h in spans], dim=1)
-
-    q, k, g, beta = map(packed, (q, k, g, beta))
-    one = torch.eye(K, dtype=dtype, device=v.device).expand(len(spans), group, K, K)
-    borders = pad(felt_by.flatten().cumsum(0), (1, 0)).to(torch.int32)
+    counts = felt(options, k, g, beta, pieces, torch.finfo(dtype).eps * LEAST).tolist()
+    at = Places.of(pieces, counts, v.device)
+    q, k, g, beta = (None if x is None else at.take(x) for x in (q, k, g, beta))
+    if at.past is not None:  # a token that leaves the state alone
+        g, beta = (None if x is None else x.masked_fill(at.past[..., None], 0) for x in (g, beta))
+    group = beta.shape[2]
+    one = torch.eye(K, dtype=dtype, device=v.device).expand(len(at.ends), group, K, K)
+    borders = [0, *(BLOCK * end for end in at.ends)]
+    borders = torch.tensor(borders, dtype=torch.int32).to(v.device, non_blocking=True)
     plain = {name: False for name in options if name.startswith(("use_gate", "use_beta", "allow"))}
+    q, k, g, beta = (None if x is None else x.flatten(0, 1)[None] for x in (q, k, g, beta))
     zeros = v.new_zeros(1, q.shape[1], group, K)
-    O_F, F = run({**options, **plain}, (q, k, zeros, g, beta), {}, one.contiguous(), borders)
-    F = F.view(len(pieces), HV, K, K)
-    for F_p, of_heads, piece in zip(F, felt_by, pieces, strict=True):
-        forgotten = (of_heads < piece.end - piece.begin)[:, None].expand(-1, group).flatten()
-        F_p.masked_fill_(forgotten[:, None, None], 0)
-    return Response(counts, O_F, F)
+    O_F, F = run(options | plain, (q, k, zeros, g, beta), {}, one.contiguous(), borders)
+    forgotten = [[n < p.end - p.begin for n in ns] for p, ns in zip(pieces, counts, strict=True)]
+    forgotten = torch.tensor(forgotten).to(v.device, non_blocking=True)
+    F = F.view(len(pieces), H, group, K, K).masked_fill_(forgotten[..., None, None, None], 0)
+    O_F = O_F[0].unflatten(0, (-1, BLOCK))
+    if at.past is not None:  # the last row again, to the bit
+        last = BLOCK - 1 - at.past.sum(1, keepdim=True)
+        place = torch.arange(BLOCK, device=v.device).minimum(last)
+        O_F = O_F[torch.arange(len(O_F), device=v.device)[:, None], place]
+    return Response(at, O_F, F.flatten(1, 2))
 
 
 def active(options, g, beta, gate, dtype):

@@ -116,10 +116,14 @@ def chunk_gated_delta_rule(
         shared = {"parallel": parallel, "output_final_state": output_final_state}
         return {**options, **shared, **looks, "requires_grad of any argument": gradient}
 
-    agree(cp_context, "chunk_gated_delta_rule", check)
+    agreed = agree(cp_context, "chunk_gated_delta_rule", check)
     S = initial_state if initial_state is None or state_v_first else initial_state.mT
-    orders = {"sequence": Sharded.apply, "relay": Relay.apply, "heads": by_heads}
-    o, S = orders[parallel](cp_context, options, *tensors.values(), S)
+    if parallel == "sequence":
+        o, S = Sharded.apply(agreed, cp_context, options, *tensors.values(), S)
+    else:  # they exchange first
+        agreed()
+        order = Relay.apply if parallel == "relay" else by_heads
+        o, S = order(cp_context, options, *tensors.values(), S)
     return o, (S if state_v_first else S.mT).contiguous() if output_final_state else None
 
 
@@ -127,7 +131,7 @@ class Sharded(torch.autograd.Function):
     """Both passes; states are `[N, HV, V, K]`."""
 
     @staticmethod
-    def forward(ctx, cp, options, q, k, v, g, beta, A_log, dt_bias, S_first):
+    def forward(ctx, agreed, cp, options, q, k, v, g, beta, A_log, dt_bias, S_first):
         tokens, gate = (q, k, v, g, beta), {"A_log": A_log, "dt_bias": dt_bias}
         K, (HV, V) = k.shape[3], v.shape[2:]
         exact = exact_dtype(q, k, v)
@@ -135,7 +139,8 @@ class Sharded(torch.autograd.Function):
         if S_first is not None:
             S[indices(cp.fresh)] = S_first[sequences(cp.fresh)].to(exact)
         beside = Beside(v.device)
-        o, S_out = run(options, tokens, gate, S, cp.borders("mine", v.device))
+        borders, keep = cp.borders("mine", v.device), any(ctx.needs_input_grad)
+        o, S_out, *kept = run(options, tokens, gate, S, borders, keep)
         maps = {p.index: (None, S_out[p.index]) for p in cp.fresh}
         response = None
         if cp.entered:
@@ -144,57 +149,49 @@ class Sharded(torch.autograd.Function):
             maps |= {
                 p.index: (F, S_out[p.index]) for p, F in zip(cp.entered, response.F, strict=True)
             }
+        agreed()
         states = incoming(cp, maps, S.new_empty(HV, V, K))
         for p in cp.entered:
             S[p.index] = states[p.index]
             S_out[p.index] = leaving(maps[p.index], S[p.index])  # S F + G
-        for p, _, rows, heads, O_F in response.parts(cp.entered) if response else ():
-            O = o[0, rows, heads].transpose(0, 1)  # O_0 + O_F S^T
-            O.baddbmm_(O_F.transpose(0, 1), S[p.index, heads].mT.to(O.dtype))
+        if response:
+            response.correct(o, S[indices(cp.entered)])  # O_0 + O_F S^T
         ended = [p for p in cp.mine if p.after is None]
         S_last = S.new_zeros(cp.N, HV, V, K)
         S_last[sequences(ended)] = S_out[indices(ended)]
 
-        ctx.cp, ctx.options, ctx.felt = cp, options, response and response.tokens
-        kept = (response.O_F, response.F) if response else (None, None)
-        ctx.save_for_backward(*tokens, A_log, dt_bias, S_first, S, *kept)
+        ctx.cp, ctx.options, ctx.places = cp, options, response and response.places
+        felt = (response.O_F, response.F) if response else (None, None)
+        ctx.save_for_backward(*tokens, A_log, dt_bias, S_first, S, *felt, *kept)
         return o, S_last
 
     @staticmethod
     @once_differentiable
     def backward(ctx, do, dS_last):
         cp, options = ctx.cp, ctx.options
-        *tensors, S_first, S, O_F, F = ctx.saved_tensors
-        agree(cp, "backward of chunk_gated_delta_rule", dict)
+        *tensors, S_first, S, O_F, F = ctx.saved_tensors[:11]
+        kept = ctx.saved_tensors[11:]
+        agreed = agree(cp, "backward of chunk_gated_delta_rule", dict)
 
         dS_out = torch.zeros_like(S)  # of the state after each piece
         ended = [p for p in cp.mine if p.after is None]
         dS_out[indices(ended)] = dS_last[sequences(ended)]
         maps = {}
         if cp.entered:
-            M = S.new_zeros(len(cp.entered), *S.shape[1:])
-            for _, place, rows, heads, O_F_p in Response(ctx.felt, O_F, F).parts(cp.entered):
-                dO = do[0, rows, heads].permute(1, 2, 0)
-                M[place, heads] = product(dO, O_F_p.transpose(0, 1), S.dtype)  # dO^T O_F
+            M = Response(ctx.places, O_F, F).product(do, S.dtype)  # dO^T O_F
             for p, F_p, M_p in zip(cp.entered, F, M, strict=True):
                 map_ = F_p.mT, M_p
                 maps[p.index] = map_ if p.after else (None, leaving(map_, dS_out[p.index]))
+        agreed()
         for index, dS in incoming(cp, maps, S.new_empty(S.shape[1:]), reverse=True).items():
             dS_out[index] = dS
         borders = cp.borders("mine", S.device)
-        *grads, dS = gradients(options, tensors, S, borders, do, dS_out)
+        *grads, dS = gradients(options, tensors, S, borders, do, dS_out, kept)
         dS_first = None
         if S_first is not None:
             dS_first = torch.zeros_like(S_first)
             dS_first[sequences(cp.fresh)] = dS[indices(cp.fresh)].to(S_first.dtype)
-        return None, None, *grads, dS_first
-
-
-def product(a, b, dtype):
-    """`a b` of batches of matrices, added up in `dtype`, float32 at least."""
-    if a.dtype == b.dtype and a.is_cuda and a.element_size() == 2:
-        return torch.bmm(a, b, out_dtype=dtype)
-    return a.to(dtype) @ b.to(dtype)
+        return None, None, None, *grads, dS_first
 
 
 def look(x):
