@@ -107,7 +107,8 @@ class CPContext:
         Tokens of each shard; `owners` says which rank has it.
     pieces : list
         All pieces in the order of their tokens, and `mine`, those of this rank: `fresh` begin a
-        sequence, `entered` go on with one. `chains` has the pieces of each sequence that is cut.
+        sequence, `entered` go on with one, `ended` are the last of one. `chains` has the pieces of
+        each sequence that is cut.
     length : int
         Tokens of this rank.
     bytes_sent : int
@@ -148,6 +149,7 @@ class CPContext:
         self.mine = [piece for piece in self.pieces if piece.rank == self.rank]
         self.fresh = [piece for piece in self.mine if piece.before is None]
         self.entered = [piece for piece in self.mine if piece.before is not None]
+        self.ended = [piece for piece in self.mine if piece.after is None]
         self.length = self.mine[-1].end if self.mine else 0
         self._borders = {}
 
@@ -176,6 +178,18 @@ class CPContext:
             ends = list(accumulate(sizes, initial=0))
             self._borders[which, device] = torch.tensor(ends, dtype=torch.int32, device=device)
         return self._borders[which, device]
+
+    def where(self, which: str, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+        """The pieces `fresh`, `entered` or `ended`: their places among `mine`, and their sequences.
+
+        Made once, for whoever sends numbers to a GPU waits until it is done with all before.
+        """
+        if ("where", which, device) not in self._borders:
+            pieces = getattr(self, which)
+            found = ([p.index for p in pieces], [p.sequence for p in pieces])
+            found = tuple(torch.tensor(x, dtype=torch.long, device=device) for x in found)
+            self._borders["where", which, device] = found
+        return self._borders["where", which, device]
 
     def border(self, piece: Piece, device: torch.device) -> torch.Tensor:
         """`cu_seqlens` of one piece alone, made and read once."""

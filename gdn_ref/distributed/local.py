@@ -65,16 +65,6 @@ def both_passes(*arguments):
     )  # fmt: skip
 
 
-def indices(pieces):
-    """Their places among the pieces of their rank."""
-    return [p.index for p in pieces]
-
-
-def sequences(pieces):
-    """The sequences that they are of."""
-    return [p.sequence for p in pieces]
-
-
 def spans(pieces):
     """The rows of these pieces as few slices: neighbours make one."""
     found = []

@@ -17,7 +17,7 @@ from torch.autograd.function import once_differentiable
 
 from .agreement import agree
 from .exchange import ring
-from .local import exact_dtype, gradients, indices, rows, run, sequences
+from .local import exact_dtype, gradients, rows, run
 
 GROUPS = 16  # of heads, at most
 
@@ -37,7 +37,8 @@ class Relay(torch.autograd.Function):
         (HV, V), K = v.shape[2:], k.shape[3]
         S = v.new_zeros(len(cp.mine), HV, V, K, dtype=exact_dtype(q, k, v))  # before each piece
         if S_first is not None:
-            S[indices(cp.fresh)] = S_first[sequences(cp.fresh)].to(S.dtype)
+            place, sequence = cp.where("fresh", S.device)
+            S[place] = S_first[sequence].to(S.dtype)
         S_out, o = torch.empty_like(S), torch.empty_like(v)
         tensors = q, k, v, g, beta, A_log, dt_bias
 
@@ -61,9 +62,9 @@ class Relay(torch.autograd.Function):
 
         for keys, values in head_groups(k.shape[2], HV):
             some_heads(cut(tensors, keys, values), S[:, values], values)
-        ended = [p for p in cp.mine if p.after is None]
         S_last = S.new_zeros(cp.N, HV, V, K)
-        S_last[sequences(ended)] = S_out[indices(ended)]
+        place, sequence = cp.where("ended", S.device)
+        S_last[sequence] = S_out[place]
         ctx.cp, ctx.options = cp, options
         ctx.save_for_backward(*tensors, S_first, S)
         return o, S_last

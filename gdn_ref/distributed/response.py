@@ -15,7 +15,6 @@ zero and whose first states are the identity. A head without decay feels it to t
 
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from math import log
 
 import torch
@@ -25,86 +24,47 @@ from ..ops import log_decay
 from .local import run
 
 LEAST = 1 / 4  # of the distance from 1 to the next number: less than that changes no state
-BLOCK = 128  # tokens of which one bound is computed
-
-
-@dataclass
-class Places:
-    """Where the states before some pieces are felt: blocks of tokens, one key head each.
-
-    A span is what one key head feels of one piece; spans go from piece to piece, head by head, and
-    blocks from span to span.
-
-    tokens : for each piece, how many of its tokens feel the state, by key head
-    rows : [blocks, BLOCK] of this rank's tensors; past the end of a piece its last one again
-    head : [blocks, 1]
-    span : [blocks], and `ends`, after how many blocks each span ends
-    past : [blocks, BLOCK], the rows past the end of a piece, or None if there are none
-    """
-
-    tokens: list
-    rows: torch.Tensor
-    head: torch.Tensor
-    span: torch.Tensor
-    ends: list
-    past: torch.Tensor | None
-
-    @classmethod
-    def of(cls, pieces, tokens, device):
-        H = len(tokens[0])
-        n = torch.tensor(tokens).flatten()
-        begin = torch.tensor([piece.begin for piece in pieces]).repeat_interleave(H)
-        blocks = (n + BLOCK - 1) // BLOCK
-        ends = blocks.cumsum(0)
-        span = torch.arange(len(n)).repeat_interleave(blocks)
-        first = begin[span] + BLOCK * (torch.arange(len(span)) - (ends - blocks)[span])
-        table = torch.stack([span, span % H, first, (begin + n)[span]])
-        if device.type == "cuda":
-            table = table.pin_memory().to(device, non_blocking=True)
-        span, head, first, end = table[..., None].unbind()
-        rows = first + torch.arange(BLOCK, device=device)
-        past = rows >= end if (n % BLOCK).any() else None
-        return cls(tokens, rows.minimum(end - 1), head, span[:, 0], ends.tolist(), past)
-
-    def take(self, x):
-        """Of this rank's tensor [1, T, heads, ...]: [blocks, BLOCK, heads of a group, ...]."""
-        return self.by_head(x)[self.rows, self.head]
-
-    def by_head(self, x):
-        """The same tensor as [T, H, heads of a group, ...]."""
-        return x[0].unflatten(1, (len(self.tokens[0]), -1))
+BLOCK = 64  # tokens of which one bound is computed
 
 
 @dataclass
 class Response:
     """Of the pieces that a state enters.
 
-    O_F : [blocks, BLOCK, HV / H, K], what the queries at these places read of it, F_t q_t
+    tokens : for each piece, how many of its tokens feel that state, by key head
+    O_F : [all of these, HV / H, K], what their queries read of it, F_t q_t
     F : [pieces, HV, K, K]
     """
 
-    places: Places
+    tokens: list
     O_F: torch.Tensor
     F: torch.Tensor
 
-    def correct(self, o, S):
-        """Add O_F S^T to the outputs, [1, T, HV, V], in place; S is [pieces, HV, V, K]."""
-        at = self.places
-        O = at.take(o)
-        S = S.unflatten(1, (-1, O.shape[2])).flatten(0, 1).to(O.dtype)[at.span]
-        for j in range(O.shape[2]):
-            O[:, :, j].baddbmm_(self.O_F[:, :, j], S[:, j].mT)
-        at.by_head(o)[at.rows, at.head] = O  # a row that is there twice has the same numbers twice
+    def parts(self, pieces):
+        """`its place, rows, value heads, O_F [HV / H, rows, K]` where a state is felt, in turn."""
+        first, group = 0, self.O_F.shape[1]
+        O_F = self.O_F.transpose(0, 1)
+        for place, (piece, counts) in enumerate(zip(pieces, self.tokens, strict=True)):
+            for h, n in enumerate(counts):
+                heads = slice(h * group, (h + 1) * group)
+                if n:
+                    rows = slice(piece.begin, piece.begin + n)
+                    yield place, rows, heads, O_F[:, first : first + n]
+                first += n
 
-    def product(self, do, dtype):
+    def correct(self, pieces, o, S):
+        """Add O_F S^T to the outputs, [1, T, HV, V], in place; S is [pieces, HV, V, K]."""
+        S, o = S.mT.to(o.dtype), o[0].transpose(0, 1)
+        for place, rows, heads, O_F in self.parts(pieces):
+            o[heads, rows].baddbmm_(O_F, S[place, heads])
+
+    def product(self, pieces, do, dtype):
         """dO^T O_F, [pieces, HV, V, K], added up in this dtype, float32 at least."""
-        at, dO = self.places, self.places.take(do)
-        if at.past is not None:
-            dO = dO.masked_fill(at.past[..., None, None], 0)
-        dO, O_F = (x.flatten(0, 1).transpose(0, 1) for x in (dO, self.O_F))
-        borders = pairwise([0, *(BLOCK * end for end in at.ends)])
-        parts = [product(dO[:, i:j].mT, O_F[:, i:j], dtype) for i, j in borders]
-        return torch.cat(parts).unflatten(0, (len(at.tokens), -1))
+        V, dO = do.shape[3], do[0].permute(1, 2, 0)
+        M = do.new_zeros(*self.F.shape[:2], V, self.F.shape[3], dtype=dtype)
+        for place, rows, heads, O_F in self.parts(pieces):
+            M[place, heads] = product(dO[heads, :, rows], O_F, dtype)
+        return M
 
 
 def product(a, b, dtype):
@@ -147,30 +107,38 @@ class Beside:
 def respond(options, tokens, gate, pieces, dtype):
     """The `Response` of these pieces: tokens and gate as for `local.run`, F in this dtype."""
     q, k, v, g, beta = tokens
-    K, H = k.shape[3], k.shape[2]
+    H, K = k.shape[2:]
+    group, device = v.shape[2] // H, v.device
     g, beta = active(options, g, beta, gate, dtype)
-    counts = felt(options, k, g, beta, pieces, torch.finfo(dtype).eps * LEAST).tolist()
-    at = Places.of(pieces, counts, v.device)
-    q, k, g, beta = (None if x is None else at.take(x) for x in (q, k, g, beta))
-    if at.past is not None:  # a token that leaves the state alone
-        g, beta = (None if x is None else x.masked_fill(at.past[..., None], 0) for x in (g, beta))
-    group = beta.shape[2]
-    one = torch.eye(K, dtype=dtype, device=v.device).expand(len(at.ends), group, K, K)
-    borders = [0, *(BLOCK * end for end in at.ends)]
-    borders = torch.tensor(borders, dtype=torch.int32).to(v.device, non_blocking=True)
+    felt_by = felt(options, k, g, beta, pieces, torch.finfo(dtype).eps * LEAST)
+    counts = felt_by.tolist()
+    begins, sizes = torch.tensor([[p.begin, p.end - p.begin] for p in pieces], device=device).mT
+
+    # head after head: a span is what one key head has of one piece
+    n, total = felt_by.flatten(), sum(map(sum, counts))
+    ends = n.cumsum(0)
+    span = torch.arange(len(n), device=device).repeat_interleave(n, output_size=total)
+    rows = begins[span // H] + torch.arange(total, device=device) - (ends - n)[span]
+    heads = span % H
+
+    def packed(x):
+        """[1, tokens, heads of the group, ...]."""
+        if x is None:
+            return None
+        x = x[0].unflatten(1, (H, -1))
+        if x.is_contiguous():  # which is faster
+            return x.flatten(0, 1).index_select(0, rows * H + heads)[None]
+        return x[rows, heads][None]
+
+    q, k, g, beta = map(packed, (q, k, g, beta))
+    one = torch.eye(K, dtype=dtype, device=device).expand(len(n), group, K, K).contiguous()
+    borders = pad(ends, (1, 0)).to(torch.int32)
     plain = {name: False for name in options if name.startswith(("use_gate", "use_beta", "allow"))}
-    q, k, g, beta = (None if x is None else x.flatten(0, 1)[None] for x in (q, k, g, beta))
-    zeros = v.new_zeros(1, q.shape[1], group, K)
-    O_F, F = run(options | plain, (q, k, zeros, g, beta), {}, one.contiguous(), borders)
-    forgotten = [[n < p.end - p.begin for n in ns] for p, ns in zip(pieces, counts, strict=True)]
-    forgotten = torch.tensor(forgotten).to(v.device, non_blocking=True)
-    F = F.view(len(pieces), H, group, K, K).masked_fill_(forgotten[..., None, None, None], 0)
-    O_F = O_F[0].unflatten(0, (-1, BLOCK))
-    if at.past is not None:  # the last row again, to the bit
-        last = BLOCK - 1 - at.past.sum(1, keepdim=True)
-        place = torch.arange(BLOCK, device=v.device).minimum(last)
-        O_F = O_F[torch.arange(len(O_F), device=v.device)[:, None], place]
-    return Response(at, O_F, F.flatten(1, 2))
+    zeros = v.new_zeros(1, total, group, K)
+    O_F, F = run(options | plain, (q, k, zeros, g, beta), {}, one, borders)
+    F = F.view(len(pieces), H, group, K, K)
+    F.masked_fill_((felt_by < sizes[:, None])[..., None, None, None], 0)  # forgotten
+    return Response(counts, O_F[0], F.flatten(1, 2))
 
 
 def active(options, g, beta, gate, dtype):
@@ -184,19 +152,37 @@ def active(options, g, beta, gate, dtype):
 
 
 def felt(options, k, g, beta, pieces, least):
-    """[pieces, H], the tokens up to the last block that can feel `least` of the state."""
-    length = 1.0  # of a key, squared, at most
-    if not options["use_qk_l2norm_in_kernel"]:
-        length = k.to(beta.dtype).square().sum(-1).repeat_interleave(beta.shape[2] // k.shape[2], 2)
-    stretch = (1 - beta * length).abs().clamp(min=1).log()
-    stretch = (stretch if g is None else g + stretch)[0].double()
+    """[pieces, H], the tokens up to the last block that can feel `least` of the state.
+
+    Of each block only the sum and the largest of its log-decays count, and the smallest and the
+    largest of its steps beta |k|^2: more than c_t at any of its tokens, and few passes over them.
+    """
+    step = beta[0]
+    if not options["use_qk_l2norm_in_kernel"]:  # else no key is longer than 1
+        length = k[0].to(beta.dtype).square().sum(-1)
+        step = step * length.repeat_interleave(step.shape[1] // length.shape[1], 1)
     found = []
     for piece in pieces:
         n, H = piece.end - piece.begin, k.shape[2]
-        blocks = pad(stretch[piece.rows].mT, (0, -n % BLOCK)).unflatten(1, (-1, BLOCK))
-        before = pad(blocks.sum(2).cumsum(1), (1, 0))[:, :-1]
-        is_felt = ~(before + blocks.clamp(min=0).sum(2) < log(least))  # a NaN is
-        place = torch.arange(1, 1 + is_felt.shape[1], device=k.device)
-        last = (place * is_felt).amax(1) if n else place.new_zeros(len(is_felt))
+        if n == 0:
+            found.append(torch.zeros(H, dtype=torch.long, device=k.device))
+            continue
+        low, high = blocks(step[piece.rows]).aminmax(dim=1)
+        growth = torch.maximum((1 - low).abs(), (1 - high).abs()).clamp(min=1).log().double()
+        whole = inside = BLOCK * growth
+        if g is not None:
+            decays = blocks(g[0, piece.rows])
+            whole = decays.sum(1, dtype=torch.float64) + whole
+            inside = (BLOCK * decays.amax(1) + inside).clamp(min=0)
+        before = pad(whole.cumsum(0), (0, 0, 1, 0))[:-1]
+        is_felt = ~(before + inside < log(least))  # a NaN is
+        place = torch.arange(1, 1 + len(is_felt), device=k.device)
+        last = (place[:, None] * is_felt).amax(0)
         found.append((BLOCK * last).clamp(max=n).unflatten(0, (H, -1)).amax(1))
     return torch.stack(found)
+
+
+def blocks(x):
+    """[tokens, heads] as [blocks, BLOCK, heads], with zeros at the end."""
+    missing = -len(x) % BLOCK
+    return (pad(x, (0, 0, 0, missing)) if missing else x).unflatten(0, (-1, BLOCK))

@@ -36,7 +36,7 @@ from .agreement import agree
 from .context import CPContext
 from .exchange import incoming, leaving
 from .heads import by_heads
-from .local import exact_dtype, gradients, indices, run, sequences
+from .local import exact_dtype, gradients, run
 from .relay import Relay
 from .response import Beside, Response, respond
 
@@ -137,7 +137,8 @@ class Sharded(torch.autograd.Function):
         exact = exact_dtype(q, k, v)
         S = v.new_zeros(len(cp.mine), HV, V, K, dtype=exact)  # before each piece
         if S_first is not None:
-            S[indices(cp.fresh)] = S_first[sequences(cp.fresh)].to(exact)
+            place, sequence = cp.where("fresh", S.device)
+            S[place] = S_first[sequence].to(exact)
         beside = Beside(v.device)
         borders, keep = cp.borders("mine", v.device), any(ctx.needs_input_grad)
         o, S_out, *kept = run(options, tokens, gate, S, borders, keep)
@@ -155,14 +156,14 @@ class Sharded(torch.autograd.Function):
             S[p.index] = states[p.index]
             S_out[p.index] = leaving(maps[p.index], S[p.index])  # S F + G
         if response:
-            response.correct(o, S[indices(cp.entered)])  # O_0 + O_F S^T
-        ended = [p for p in cp.mine if p.after is None]
+            response.correct(cp.entered, o, S[cp.where("entered", S.device)[0]])  # O_0 + O_F S^T
         S_last = S.new_zeros(cp.N, HV, V, K)
-        S_last[sequences(ended)] = S_out[indices(ended)]
+        place, sequence = cp.where("ended", S.device)
+        S_last[sequence] = S_out[place]
 
-        ctx.cp, ctx.options, ctx.places = cp, options, response and response.places
-        felt = (response.O_F, response.F) if response else (None, None)
-        ctx.save_for_backward(*tokens, A_log, dt_bias, S_first, S, *felt, *kept)
+        ctx.cp, ctx.options, ctx.felt = cp, options, response and response.tokens
+        answer = (response.O_F, response.F) if response else (None, None)
+        ctx.save_for_backward(*tokens, A_log, dt_bias, S_first, S, *answer, *kept)
         return o, S_last
 
     @staticmethod
@@ -174,11 +175,11 @@ class Sharded(torch.autograd.Function):
         agreed = agree(cp, "backward of chunk_gated_delta_rule", dict)
 
         dS_out = torch.zeros_like(S)  # of the state after each piece
-        ended = [p for p in cp.mine if p.after is None]
-        dS_out[indices(ended)] = dS_last[sequences(ended)]
+        place, sequence = cp.where("ended", S.device)
+        dS_out[place] = dS_last[sequence]
         maps = {}
         if cp.entered:
-            M = Response(ctx.places, O_F, F).product(do, S.dtype)  # dO^T O_F
+            M = Response(ctx.felt, O_F, F).product(cp.entered, do, S.dtype)  # dO^T O_F
             for p, F_p, M_p in zip(cp.entered, F, M, strict=True):
                 map_ = F_p.mT, M_p
                 maps[p.index] = map_ if p.after else (None, leaving(map_, dS_out[p.index]))
@@ -190,7 +191,8 @@ class Sharded(torch.autograd.Function):
         dS_first = None
         if S_first is not None:
             dS_first = torch.zeros_like(S_first)
-            dS_first[sequences(cp.fresh)] = dS[indices(cp.fresh)].to(S_first.dtype)
+            place, sequence = cp.where("fresh", S.device)
+            dS_first[sequence] = dS[place].to(S_first.dtype)
         return None, None, None, *grads, dS_first
 
 
