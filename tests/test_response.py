@@ -28,7 +28,10 @@ def tokens(decays, most=1.0, size=1.0):
 def responded(tokens, **options):
     """Of the second of two ranks, to which a state comes: its `Response`, and its piece."""
     cp = CPContext.alone(torch.tensor([0, 2 * T]), 1, 2)
-    found = response.respond({**OPTIONS, **options}, tokens, {}, cp.entered, torch.float64)
+    options, dtype = {**OPTIONS, **options}, torch.float64
+    _, k, _, g, beta = tokens
+    bounds = response.Bounds(options, k, g, beta, {}, cp.entered, dtype)
+    found = response.respond(options, tokens, bounds, cp.entered, dtype)
     return found, cp.entered
 
 

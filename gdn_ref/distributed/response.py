@@ -15,6 +15,7 @@ zero and whose first states are the identity. A head without decay feels it to t
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from math import log
 
 import torch
@@ -92,53 +93,112 @@ class Beside:
         if device.type == "cuda":
             self.main, self.stream = torch.cuda.current_stream(device), stream_beside(device)
             self.stream.wait_stream(self.main)
-            self.context = torch.cuda.stream(self.stream)
 
     def __enter__(self):
         if self.stream is not None:
+            self.context = torch.cuda.stream(self.stream)
             self.context.__enter__()
 
     def __exit__(self, *error):
         if self.stream is not None:
             self.context.__exit__(*error)
+
+    def join(self):
+        """What comes next on the current stream waits for what is done here."""
+        if self.stream is not None:
             self.main.wait_stream(self.stream)
 
 
-def respond(options, tokens, gate, pieces, dtype):
-    """The `Response` of these pieces: tokens and gate as for `local.run`, F in this dtype."""
-    q, k, v, g, beta = tokens
+def respond(options, tokens, bounds, pieces, dtype):
+    """The `Response` of these pieces: tokens as for `local.run`, F in this dtype."""
+    q, k, v, *_ = tokens
     H, K = k.shape[2:]
     group, device = v.shape[2] // H, v.device
-    g, beta = active(options, g, beta, gate, dtype)
-    felt_by = felt(options, k, g, beta, pieces, torch.finfo(dtype).eps * LEAST)
-    counts = felt_by.tolist()
-    begins, sizes = torch.tensor([[p.begin, p.end - p.begin] for p in pieces], device=device).mT
-
-    # head after head: a span is what one key head has of one piece
-    n, total = felt_by.flatten(), sum(map(sum, counts))
-    ends = n.cumsum(0)
-    span = torch.arange(len(n), device=device).repeat_interleave(n, output_size=total)
-    rows = begins[span // H] + torch.arange(total, device=device) - (ends - n)[span]
-    heads = span % H
+    counts = bounds.felt(torch.finfo(dtype).eps * LEAST)
+    spans = [(p, h, n) for p, ns in zip(pieces, counts, strict=True) for h, n in enumerate(ns)]
+    # what the device needs of that, before it has anything else to do here
+    at = torch.cat([torch.arange(p.begin, p.begin + n) * H + h for p, h, n in spans]).to(device)
+    borders = [0, *accumulate(n for *_, n in spans)]
+    borders = torch.tensor(borders, dtype=torch.int32, device=device)
+    forgotten = torch.tensor([n < p.end - p.begin for p, _, n in spans], device=device)
 
     def packed(x):
-        """[1, tokens, heads of the group, ...]."""
+        """[1, tokens, heads of the group, ...], head after head."""
         if x is None:
             return None
         x = x[0].unflatten(1, (H, -1))
         if x.is_contiguous():  # which is faster
-            return x.flatten(0, 1).index_select(0, rows * H + heads)[None]
-        return x[rows, heads][None]
+            return x.flatten(0, 1).index_select(0, at)[None]
+        return x[at // H, at % H][None]
 
-    q, k, g, beta = map(packed, (q, k, g, beta))
-    one = torch.eye(K, dtype=dtype, device=device).expand(len(n), group, K, K).contiguous()
-    borders = pad(ends, (1, 0)).to(torch.int32)
+    q, k, g, beta = map(packed, (q, k, bounds.g, bounds.beta))
+    one = torch.eye(K, dtype=dtype, device=device).expand(len(spans), group, K, K)
+    zeros = v.new_zeros(1, len(at), group, K)
     plain = {name: False for name in options if name.startswith(("use_gate", "use_beta", "allow"))}
-    zeros = v.new_zeros(1, total, group, K)
-    O_F, F = run(options | plain, (q, k, zeros, g, beta), {}, one, borders)
-    F = F.view(len(pieces), H, group, K, K)
-    F.masked_fill_((felt_by < sizes[:, None])[..., None, None, None], 0)  # forgotten
-    return Response(counts, O_F[0], F.flatten(1, 2))
+    O_F, F = run(options | plain, (q, k, zeros, g, beta), {}, one.contiguous(), borders)
+    F.masked_fill_(forgotten[:, None, None, None], 0)
+    return Response(counts, O_F[0], F.view(len(pieces), -1, K, K))
+
+
+class Bounds:
+    """How far into some pieces the states before them are felt.
+
+    Of each block of tokens only the sum and the largest of its log-decays count, and the smallest
+    and the largest of its steps beta |k|^2: enough for a bound above c_t at any of its tokens. The
+    device finds these and sends them to the host, which does the rest when `felt` asks.
+
+    g, beta : log-decays, or None, and strengths, as the recurrence has them
+    """
+
+    def __init__(self, options, k, g, beta, gate, pieces, dtype):
+        self.g, self.beta = active(options, g, beta, gate, dtype)
+        self.pieces, self.H = pieces, k.shape[2]
+        step = self.beta[0]
+        if not options["use_qk_l2norm_in_kernel"]:  # else no key is longer than 1
+            length = k[0].to(dtype).square().sum(-1)
+            step = step * length.repeat_interleave(step.shape[1] // self.H, 1)
+        self.found = [self.extremes(step, piece.rows) for piece in pieces]
+        self.ready = torch.cuda.Event() if k.is_cuda else None
+        if self.ready is not None:
+            self.ready.record()
+
+    def extremes(self, step, rows):
+        """[blocks, HV] each: smallest and largest step, sum and largest of the log-decays."""
+        if rows.stop == rows.start:
+            return None
+        found = list(blocks(step[rows]).aminmax(dim=1))
+        if self.g is not None:
+            decays = blocks(self.g[0, rows])
+            found += [decays.sum(1, dtype=torch.float64), decays.amax(1)]
+        return [x.to("cpu", non_blocking=True) for x in found]
+
+    def felt(self, least):
+        """For each piece, by key head: the tokens up to the last block that can feel this much."""
+        if self.ready is not None:
+            self.ready.synchronize()
+        return [self.tokens(p, x, log(least)) for p, x in zip(self.pieces, self.found, strict=True)]
+
+    def tokens(self, piece, extremes, least):
+        if extremes is None:
+            return [0] * self.H
+        low, high, *decays = (x.double() for x in extremes)
+        growth = torch.maximum((1 - low).abs(), (1 - high).abs()).clamp(min=1).log()
+        whole = inside = BLOCK * growth
+        if decays:
+            total, largest = decays
+            whole, inside = total + whole, (BLOCK * largest + inside).clamp(min=0)
+        before = pad(whole.cumsum(0), (0, 0, 1, 0))[:-1]
+        is_felt = ~(before + inside < least)  # a NaN is
+        place = torch.arange(1, 1 + len(is_felt))
+        last = BLOCK * (place[:, None] * is_felt).amax(0)
+        last = last.clamp(max=piece.end - piece.begin)
+        return last.unflatten(0, (self.H, -1)).amax(1).tolist()
+
+
+def blocks(x):
+    """[tokens, heads] as [blocks, BLOCK, heads], with zeros at the end."""
+    missing = -len(x) % BLOCK
+    return (pad(x, (0, 0, 0, missing)) if missing else x).unflatten(0, (-1, BLOCK))
 
 
 def active(options, g, beta, gate, dtype):
@@ -149,40 +209,3 @@ def active(options, g, beta, gate, dtype):
     if options["use_beta_sigmoid_in_kernel"]:
         beta = (2 if options["allow_neg_eigval"] else 1) * torch.sigmoid(beta)
     return g, beta
-
-
-def felt(options, k, g, beta, pieces, least):
-    """[pieces, H], the tokens up to the last block that can feel `least` of the state.
-
-    Of each block only the sum and the largest of its log-decays count, and the smallest and the
-    largest of its steps beta |k|^2: more than c_t at any of its tokens, and few passes over them.
-    """
-    step = beta[0]
-    if not options["use_qk_l2norm_in_kernel"]:  # else no key is longer than 1
-        length = k[0].to(beta.dtype).square().sum(-1)
-        step = step * length.repeat_interleave(step.shape[1] // length.shape[1], 1)
-    found = []
-    for piece in pieces:
-        n, H = piece.end - piece.begin, k.shape[2]
-        if n == 0:
-            found.append(torch.zeros(H, dtype=torch.long, device=k.device))
-            continue
-        low, high = blocks(step[piece.rows]).aminmax(dim=1)
-        growth = torch.maximum((1 - low).abs(), (1 - high).abs()).clamp(min=1).log().double()
-        whole = inside = BLOCK * growth
-        if g is not None:
-            decays = blocks(g[0, piece.rows])
-            whole = decays.sum(1, dtype=torch.float64) + whole
-            inside = (BLOCK * decays.amax(1) + inside).clamp(min=0)
-        before = pad(whole.cumsum(0), (0, 0, 1, 0))[:-1]
-        is_felt = ~(before + inside < log(least))  # a NaN is
-        place = torch.arange(1, 1 + len(is_felt), device=k.device)
-        last = (place[:, None] * is_felt).amax(0)
-        found.append((BLOCK * last).clamp(max=n).unflatten(0, (H, -1)).amax(1))
-    return torch.stack(found)
-
-
-def blocks(x):
-    """[tokens, heads] as [blocks, BLOCK, heads], with zeros at the end."""
-    missing = -len(x) % BLOCK
-    return (pad(x, (0, 0, 0, missing)) if missing else x).unflatten(0, (-1, BLOCK))

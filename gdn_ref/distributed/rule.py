@@ -38,7 +38,7 @@ from .exchange import incoming, leaving
 from .heads import by_heads
 from .local import exact_dtype, gradients, run
 from .relay import Relay
-from .response import Beside, Response, respond
+from .response import Beside, Bounds, Response, respond
 
 PARALLEL = ("sequence", "relay", "heads")
 
@@ -140,13 +140,17 @@ class Sharded(torch.autograd.Function):
             place, sequence = cp.where("fresh", S.device)
             S[place] = S_first[sequence].to(exact)
         beside = Beside(v.device)
+        if cp.entered:
+            with beside:
+                bounds = Bounds(options, k, g, beta, gate, cp.entered, exact)
         borders, keep = cp.borders("mine", v.device), any(ctx.needs_input_grad)
         o, S_out, *kept = run(options, tokens, gate, S, borders, keep)
         maps = {p.index: (None, S_out[p.index]) for p in cp.fresh}
         response = None
         if cp.entered:
             with beside:
-                response = respond(options, tokens, gate, cp.entered, exact)
+                response = respond(options, tokens, bounds, cp.entered, exact)
+            beside.join()
             maps |= {
                 p.index: (F, S_out[p.index]) for p, F in zip(cp.entered, response.F, strict=True)
             }

@@ -9,7 +9,7 @@ import json
 import torch
 
 from ..distributed import CPContext
-from ..distributed.response import LEAST, felt
+from ..distributed.response import LEAST, Bounds
 from .ch18_model import (
     GROUPS,
     Layer,
@@ -38,7 +38,9 @@ def felt_tokens(T=2**18, heads=(16, 32), decay=True):
     g = -torch.exp(torch.linspace(-7, 0, heads[1])) * torch.rand(size) if decay else None
     k, beta = torch.empty(1, rank.length, heads[0], 0), torch.rand(size)
     least = LEAST * torch.finfo(torch.float32).eps
-    return felt({"use_qk_l2norm_in_kernel": True}, k, g, beta, rank.entered, least)[0].tolist()
+    options = {"use_qk_l2norm_in_kernel": True}
+    options |= {"use_gate_in_kernel": False, "use_beta_sigmoid_in_kernel": False}
+    return Bounds(options, k, g, beta, {}, rank.entered, torch.float32).felt(least)[0]
 
 
 def by_flops(way, passes):
