@@ -18,6 +18,7 @@ from functools import cache
 from itertools import accumulate
 from math import log
 
+import numpy as np
 import torch
 from torch.nn.functional import pad
 
@@ -117,7 +118,8 @@ def respond(options, tokens, bounds, pieces, dtype):
     counts = bounds.felt(torch.finfo(dtype).eps * LEAST)
     spans = [(p, h, n) for p, ns in zip(pieces, counts, strict=True) for h, n in enumerate(ns)]
     # what the device needs of that, before it has anything else to do here
-    at = torch.cat([torch.arange(p.begin, p.begin + n) * H + h for p, h, n in spans]).to(device)
+    at = np.concatenate([np.arange(p.begin, p.begin + n) * H + h for p, h, n in spans])
+    at = torch.from_numpy(at).to(device)
     borders = [0, *accumulate(n for *_, n in spans)]
     borders = torch.tensor(borders, dtype=torch.int32, device=device)
     forgotten = torch.tensor([n < p.end - p.begin for p, _, n in spans], device=device)
@@ -179,20 +181,20 @@ class Bounds:
         return [self.tokens(p, x, log(least)) for p, x in zip(self.pieces, self.found, strict=True)]
 
     def tokens(self, piece, extremes, least):
+        """Of one piece. In NumPy, for threads that have to wake up take longer than this."""
         if extremes is None:
             return [0] * self.H
-        low, high, *decays = (x.double() for x in extremes)
-        growth = torch.maximum((1 - low).abs(), (1 - high).abs()).clamp(min=1).log()
+        low, high, *decays = (x.numpy().astype(np.float64) for x in extremes)
+        growth = np.log(np.maximum(np.maximum(abs(1 - low), abs(1 - high)), 1))
         whole = inside = BLOCK * growth
         if decays:
             total, largest = decays
-            whole, inside = total + whole, (BLOCK * largest + inside).clamp(min=0)
-        before = pad(whole.cumsum(0), (0, 0, 1, 0))[:-1]
+            whole, inside = total + whole, np.maximum(BLOCK * largest + inside, 0)
+        before = np.concatenate([np.zeros_like(whole[:1]), whole.cumsum(0)[:-1]])
         is_felt = ~(before + inside < least)  # a NaN is
-        place = torch.arange(1, 1 + len(is_felt))
-        last = BLOCK * (place[:, None] * is_felt).amax(0)
-        last = last.clamp(max=piece.end - piece.begin)
-        return last.unflatten(0, (self.H, -1)).amax(1).tolist()
+        last = BLOCK * (np.arange(1, 1 + len(is_felt))[:, None] * is_felt).max(0)
+        last = last.reshape(self.H, -1).max(1)
+        return np.minimum(last, piece.end - piece.begin).tolist()
 
 
 def blocks(x):
