@@ -17,6 +17,11 @@ OPTIONS = {
 T, H, HV, K, V = 300, 2, 4, 6, 5
 
 
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(response, "BLOCK", 64)
+
+
 def tokens(decays, most=1.0, size=1.0):
     """Decays by value head, strengths up to `most`, keys of this size."""
     torch.manual_seed(0)

@@ -26,7 +26,7 @@ from ..ops import log_decay
 from .local import run
 
 LEAST = 1 / 4  # of the distance from 1 to the next number: less than that changes no state
-BLOCK = 64  # tokens of which one bound is computed
+BLOCK = 512  # tokens of which one bound is computed: few enough blocks for the host
 
 
 @dataclass
@@ -118,11 +118,14 @@ def respond(options, tokens, bounds, pieces, dtype):
     counts = bounds.felt(torch.finfo(dtype).eps * LEAST)
     spans = [(p, h, n) for p, ns in zip(pieces, counts, strict=True) for h, n in enumerate(ns)]
     # what the device needs of that, before it has anything else to do here
-    at = np.concatenate([np.arange(p.begin, p.begin + n) * H + h for p, h, n in spans])
-    at = torch.from_numpy(at).to(device)
-    borders = [0, *accumulate(n for *_, n in spans)]
-    borders = torch.tensor(borders, dtype=torch.int32, device=device)
+    lengths = [n for *_, n in spans]
+    first = [0, *accumulate(lengths)]  # the place of each span among all
+    total, borders = first[-1], torch.tensor(first, dtype=torch.int32, device=device)
+    base = [(p.begin - at) * H + h for (p, h, _), at in zip(spans, first, strict=False)]
+    base, lengths = torch.tensor([base, lengths], device=device)
     forgotten = torch.tensor([n < p.end - p.begin for p, _, n in spans], device=device)
+    at = base.repeat_interleave(lengths, output_size=total)
+    at += torch.arange(0, H * total, H, device=device)
 
     def packed(x):
         """[1, tokens, heads of the group, ...], head after head."""
@@ -135,7 +138,7 @@ def respond(options, tokens, bounds, pieces, dtype):
 
     q, k, g, beta = map(packed, (q, k, bounds.g, bounds.beta))
     one = torch.eye(K, dtype=dtype, device=device).expand(len(spans), group, K, K)
-    zeros = v.new_zeros(1, len(at), group, K)
+    zeros = v.new_zeros(1, total, group, K)
     plain = {name: False for name in options if name.startswith(("use_gate", "use_beta", "allow"))}
     O_F, F = run(options | plain, (q, k, zeros, g, beta), {}, one.contiguous(), borders)
     F.masked_fill_(forgotten[:, None, None, None], 0)
@@ -181,7 +184,7 @@ class Bounds:
         return [self.tokens(p, x, log(least)) for p, x in zip(self.pieces, self.found, strict=True)]
 
     def tokens(self, piece, extremes, least):
-        """Of one piece. In NumPy, for threads that have to wake up take longer than this."""
+        """Of one piece; in NumPy, for threads that have to wake up take longer than this."""
         if extremes is None:
             return [0] * self.H
         low, high, *decays = (x.numpy().astype(np.float64) for x in extremes)
