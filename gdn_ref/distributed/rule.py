@@ -140,15 +140,13 @@ class Sharded(torch.autograd.Function):
             place, sequence = cp.where("fresh", S.device)
             S[place] = S_first[sequence].to(exact)
         beside = Beside(v.device)
-        if cp.entered:
-            with beside:
-                bounds = Bounds(options, k, g, beta, gate, cp.entered, exact)
         borders, keep = cp.borders("mine", v.device), any(ctx.needs_input_grad)
         o, S_out, *kept = run(options, tokens, gate, S, borders, keep)
         maps = {p.index: (None, S_out[p.index]) for p in cp.fresh}
         response = None
         if cp.entered:
-            with beside:
+            with beside:  # early enough to find room before the scan of the shard
+                bounds = Bounds(options, k, g, beta, gate, cp.entered, exact)
                 response = respond(options, tokens, bounds, cp.entered, exact)
             beside.join()
             maps |= {
