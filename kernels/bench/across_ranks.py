@@ -5,8 +5,8 @@
 
 The first takes N cards (NCCL), or N processes without any (gloo; then give small sizes, such as
 `--tokens 512 --heads 2 4 --size 16 --dtype float32`). For one sequence, for a packed batch whose
-sequences cross the ranks, and for one sequence in zig-zag shards, and for each way to work in
-parallel:
+sequences cross the ranks, for one sequence in zig-zag shards, and for one whose first rank has more
+tokens, for it computes no map; and for each way to work in parallel:
 
 errors     of the ranks' outputs, states and gradients against one card: the worst rank's, relative
            Frobenius
@@ -51,6 +51,10 @@ def arguments():
     parser.add_argument(
         "--rows", type=int, default=5, help="timed calls, of which the median counts"
     )
+    parser.add_argument(
+        "--first", type=float, default=1.12,
+        help="tokens of the first rank for each token of another, in the batch of uneven shards",
+    )  # fmt: skip
     parser.add_argument("--in-turn", type=int, nargs="+", help="numbers of ranks, on one card")
     parser.add_argument("--json", type=Path)
     return parser.parse_args()
@@ -122,7 +126,13 @@ def derived_seconds(cp, HV, D):
     return cost.costs(cp, bytes_, bytes_)[cp.exchange] / BANDWIDTH
 
 
-def against_one(given, tokens, do, cu_seqlens, layout, device):
+def uneven(T, R, first):
+    """Lengths of R shards, whole chunks, the first one longer by this factor."""
+    other = round(T / (first + R - 1) / 64) * 64
+    return [T - (R - 1) * other] + [other] * (R - 1)
+
+
+def against_one(given, tokens, do, cu_seqlens, layout, lengths, device):
     """One batch on the ranks of this run, beside one card."""
     whole = passes(
         gdn_ref.chunk_gated_delta_rule, tokens, do, cu_seqlens=cu_seqlens.to(device)
@@ -136,7 +146,9 @@ def against_one(given, tokens, do, cu_seqlens, layout, device):
     for parallel, how in ways:
         if dist.get_rank() == 0:
             print("at", layout, len(cu_seqlens) - 1, parallel, how, flush=True)
-        cp = distributed.build_cp_context(cu_seqlens, layout=layout, exchange=how)
+        cp = distributed.build_cp_context(
+            cu_seqlens, layout=layout, lengths=lengths, exchange=how
+        )  # fmt: skip
         here, do_here = [cp.shard(x) for x in tokens], cp.shard(do)
         forward, both = passes(
             distributed.chunk_gated_delta_rule, here, do_here, cp_context=cp, parallel=parallel
@@ -171,8 +183,9 @@ def against_one(given, tokens, do, cu_seqlens, layout, device):
             }
         if any(r["bytes"] != r["derived"] for r in rows):
             raise AssertionError(f"{parallel}: {found}")
-    if (theirs := of_fla(given, tokens, do, cu_seqlens, layout, expected[0], device)) is not None:
-        found["fla"] = theirs
+    if lengths is None:  # theirs are equal
+        theirs = of_fla(given, tokens, do, cu_seqlens, layout, expected[0], device)
+        found |= {} if theirs is None else {"fla": theirs}
     return found
 
 
@@ -230,16 +243,18 @@ def across(given):
     tokens, do = inputs(given, device)
     T = given.tokens
     packed = [0, T // 5, T // 5, T // 2 + 1, T - T // 7, T]
+    R = dist.get_world_size()
     batches = {
-        "one sequence": ([0, T], "contiguous"), "packed": (packed, "contiguous"),
-        "zig-zag": ([0, T], "zigzag"),
+        "one sequence": ([0, T], "contiguous", None), "packed": (packed, "contiguous", None),
+        "zig-zag": ([0, T], "zigzag", None),
+        "uneven": ([0, T], "contiguous", uneven(T, R, given.first)),
     }  # fmt: skip
     found = {
-        name: against_one(given, tokens, do, torch.tensor(offsets), layout, device)
-        for name, (offsets, layout) in batches.items()
+        name: against_one(given, tokens, do, torch.tensor(offsets), layout, lengths, device)
+        for name, (offsets, layout, lengths) in batches.items()
     }
     if dist.get_rank() == 0:
-        record(given, device, {"ranks": dist.get_world_size(), "batches": found})
+        record(given, device, {"ranks": R, "first": given.first, "batches": found})
     dist.barrier()
     dist.destroy_process_group()
 
