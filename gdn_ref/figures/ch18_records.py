@@ -71,9 +71,9 @@ def in_turn(way, passes):
 
 
 def measured(way, passes, batch="one sequence"):
-    """Two H200; pairs along a ring."""
+    """Two H100; pairs along a ring."""
     name = "sequence, ring" if way == "sequence" else way
-    return record("two_h200")["batches"][batch][name][f"{passes}_speedup"]
+    return record("two_h100")["batches"][batch][name][f"{passes}_speedup"]
 
 
 WAYS = {"sequence": "pairs", "relay": "relay", "heads": "all-to-all"}
@@ -93,7 +93,7 @@ def table():
 
 def errors():
     """Least and largest error of one sequence against one card, of all results and ways."""
-    ways = record("two_h200")["batches"]["one sequence"]
+    ways = record("two_h100")["batches"]["one sequence"]
     found = [x for way in ways.values() for x in way.get("errors", {}).values() if x]
     return min(found), max(found)
 
