@@ -6,34 +6,47 @@ Each token names a permutation; after every token the model says what all so far
 `--reduced` trains fewer and smaller models for fewer steps, on a CPU in half a minute.
 """
 
-import itertools
-from functools import cache
+import argparse
+import datetime
+import json
+import os
+import platform
+import time
+from functools import cache, partial
+from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
+import torch
 
-from .training import IGNORED
+from .permutations import after, all_of, moved
+from .training import IGNORED, run_many
+
+SEEDS = 5
+MODEL = {"hidden_size": 64, "num_heads": 4, "head_dim": 16, "conv_size": 1, "mlp": 2}
+FULL = {  # task -> the mixers of each model
+    "Z2": ["attention", "decay", "gated", "delta", "gated-2", "delta-2"],
+    "Z5": ["delta-1x2", "delta-2", "delta-2 delta-2", "delta-2x2"],
+    "S3": ["attention", "delta-1x2", "delta-2", "delta-2 delta-2", "delta-2x2", "gated-2x2"],
+    "S5": ["delta-2", "delta-2x2", "delta-2x3", "delta-2x4"],
+    "S5 swaps": ["delta", "delta-2"],
+}
+REDUCED = {"Z2": ["delta", "delta-2"], "Z3": ["delta-2", "delta-2x2"]}
+LAST = 16  # a test of a length asks for so many answers, the last
 
 
 @cache
 def group(name):
     """`(elements, tokens)`: all permutations of a task as tuples, and the indices of its tokens.
 
-    `Z5` are the five rotations of five items, `S5` all 120 permutations of them, and `S5 swaps` the
-    same elements with the ten swaps and the identity as tokens.
+    `Z5` are the five rotations of five boxes, `S5` all 120 permutations of them, and `S5 swaps` the
+    same elements with the ten swaps and the identity as tokens. Element 0 moves nothing.
     """
-    kind, count, swaps = name[0], int(name[1]), name.endswith(" swaps")
-    items = tuple(range(count))
-    if kind == "Z":
-        elements = [items[i:] + items[:i] for i in items]
-    else:
-        elements = list(itertools.permutations(items))
+    count, swaps = int(name[1]), name.endswith(" swaps")
+    boxes = tuple(range(count))
+    elements = [boxes[i:] + boxes[:i] for i in boxes] if name[0] == "Z" else all_of(count)
     tokens = [i for i, p in enumerate(elements) if not swaps or moved(p) <= 2]
     return elements, tokens
-
-
-def moved(permutation):
-    """How many items it moves."""
-    return sum(i != p for i, p in enumerate(permutation))
 
 
 @cache
@@ -44,16 +57,11 @@ def table(name):
     return np.array([[number[after(s, elements[x])] for x in tokens] for s in elements])
 
 
-def after(first, then):
-    """The permutation that applies one and then another: item i comes to `then[first[i]]`."""
-    return tuple(then[i] for i in first)
-
-
 def words(rng, name, batch, length, last=None):
     """Random tokens and the products so far; with `last`, only that many answers are wanted."""
     products = table(name)
     tokens = rng.integers(0, products.shape[1], size=(batch, length))
-    answers, state = np.empty_like(tokens), np.full(batch, group(name)[0].index(identity(name)))
+    answers, state = np.empty_like(tokens), np.zeros(batch, dtype=int)
     for t in range(length):
         state = answers[:, t] = products[state, tokens[:, t]]
     if last is not None:
@@ -61,6 +69,109 @@ def words(rng, name, batch, length, last=None):
     return tokens, answers
 
 
-def identity(name):
-    """The permutation that moves nothing."""
-    return tuple(range(int(name[1])))
+@torch.no_grad()
+def strengths(net):
+    """The write strength before its sigmoid: a list for each token, of one block's heads and steps.
+
+    It is a function of the token in the first block alone, where there is no convolution.
+    """
+    first = net.blocks[0]
+    if not hasattr(first.mixer, "b_proj"):
+        return None
+    logits = first.mixer.b_proj(first.before_mixer(net.embedding.weight))
+    return [[round(x, 3) for x in row] for row in logits.tolist()]
+
+
+def jobs(plan, seeds, lengths, *, batch, tested, steps, every, learning_rate, device, **model):
+    """`[(task, mixers, seed)]` and what `train` is to do for each; trained at the first length."""
+    names = [(task, m, seed) for task in plan for m in plan[task] for seed in range(seeds)]
+    todo = []
+    for task, mixers, seed in names:
+        elements, tokens = table(task).shape
+        draw = partial(words, name=task)
+        todo.append({
+            "model": MODEL | model | {
+                "vocabulary": tokens, "outputs": elements, "mixers": mixers.split(),
+            },
+            "task": partial(draw, batch=batch, length=lengths[0]),
+            "tests": {str(n): partial(draw, batch=tested, length=n, last=LAST) for n in lengths},
+            "seed": seed, "steps": steps, "every": every, "device": device,
+            "learning_rate": learning_rate,
+            "examine": strengths if task == "Z2" else None,
+        })  # fmt: skip
+    return names, todo
+
+
+def settings(reduced, device):
+    """The arguments of `jobs`: the full experiment, or the one of half a minute."""
+    if reduced:
+        return {
+            "plan": REDUCED, "seeds": 3, "lengths": (16, 64, 256), "batch": 64, "tested": 64,
+            "steps": 150, "every": 15, "learning_rate": 5e-3, "device": device,
+            "hidden_size": 32, "num_heads": 2, "head_dim": 8,
+        }  # fmt: skip
+    return {
+        "plan": FULL, "seeds": SEEDS, "lengths": (40, 80, 160, 320, 640), "batch": 256,
+        "tested": 128, "steps": 2000, "every": 100, "learning_rate": 3e-3, "device": device,
+    }  # fmt: skip
+
+
+def run(reduced=False, device="cpu", workers=2, report=None):
+    """Train all models; returns the record."""
+    begin, given = time.perf_counter(), settings(reduced, device)
+    names, todo = jobs(**given)
+    results = run_many(todo, workers, report and (lambda i, found: report(names[i], found)))
+    rows = {}
+    for (task, mixers, seed), found in zip(names, results, strict=True):
+        row = rows.setdefault((task, mixers), {
+            "task": task, "mixers": mixers, "parameters": found["parameters"], "seeds": [],
+            "accuracy": {n: [] for n in found["accuracy"]}, "curves": [], "logits": [],
+            "steps": [point["step"] for point in found["curve"]], "seconds": [],
+        })  # fmt: skip
+        row["seeds"].append(seed)
+        row["seconds"].append(found["seconds"])
+        for n, x in found["accuracy"].items():
+            row["accuracy"][n].append(x)
+        row["curves"].append([point[str(given["lengths"][0])] for point in found["curve"]])
+        if found["examined"]:
+            row["logits"].append(found["examined"])
+    outputs = {task: len(group(task)[0]) for task in given["plan"]}
+    on = torch.cuda.get_device_name() if device == "cuda" else "CPU"
+    packages = ["torch", "triton", "numpy"] if device == "cuda" else ["torch", "numpy"]
+    del given["plan"], given["device"]
+    return {
+        "what": "share of right answers to the last tokens of words in groups of permutations",
+        "gpu": on,
+        "date": datetime.date.today().isoformat(),
+        "versions": {"python": platform.python_version()} | {x: version(x) for x in packages},
+        "model": MODEL | {name: given.pop(name) for name in MODEL if name in given},
+        **given,
+        "outputs": outputs,
+        "asked": LAST,
+        "seconds": round(time.perf_counter() - begin),
+        "rows": list(rows.values()),
+    }
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, help="write the record to this file")
+    parser.add_argument("--reduced", action="store_true", help="few small models, on the CPU")
+    parser.add_argument("--workers", type=int, default=min(16, os.cpu_count()))
+    arguments = parser.parse_args(argv)
+    if not arguments.reduced and not torch.cuda.is_available():
+        parser.error("needs a CUDA GPU, and PyTorch sees none; --reduced does without")
+
+    def report(name, found):
+        print(*name, found["accuracy"], f"{found['seconds']} s", sep="  ", flush=True)
+
+    device = "cpu" if arguments.reduced else "cuda"
+    record = run(arguments.reduced, device, arguments.workers, report)
+    print(f"{record['seconds']} s in all")
+    if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(record) + "\n")
+
+
+if __name__ == "__main__":
+    main()

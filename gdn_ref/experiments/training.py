@@ -23,7 +23,7 @@ T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)  # Stud
 
 def train(
     model, task, tests, *, seed, steps, learning_rate=3e-3, weight_decay=0.01, warmup=0.1,
-    clip=1.0, every=None, device="cpu",
+    clip=1.0, every=None, examine=None, device="cpu",
 ):  # fmt: skip
     """Train one model with AdamW, a linear warm-up and a cosine to zero.
 
@@ -43,6 +43,8 @@ def train(
         norms and what has `_no_weight_decay` do not decay.
     every : int, optional
         Test after each so many steps, too.
+    examine : callable, optional
+        What else to record of the trained model: `examine(net)` gives something for JSON.
     device : str
         On a GPU the layers run Triton kernels, and a step is replayed as one CUDA graph.
 
@@ -50,7 +52,7 @@ def train(
     -------
     dict
         `accuracy`: test -> share of wanted answers that are right. `curve`: the same after each
-        `every` steps, with `step` and the training `loss`. `parameters` and `seconds`.
+        `every` steps, with `step` and the training `loss`. `parameters`, `seconds`, `examined`.
     """
     started = time.perf_counter()
     torch.manual_seed(seed)
@@ -90,6 +92,7 @@ def train(
         "curve": curve,
         "parameters": sum(x.numel() for x in net.parameters() if x.requires_grad),
         "seconds": round(time.perf_counter() - started, 2),
+        "examined": None if examine is None else examine(net),
     }
 
 
