@@ -27,11 +27,13 @@ MODEL = {"hidden_size": 64, "num_heads": 4, "head_dim": 16, "conv_size": 1, "mlp
 FULL = {  # task -> the mixers of each model
     "Z2": ["attention", "decay", "gated", "delta", "gated-2", "delta-2"],
     "Z5": ["delta-1x2", "delta-2", "delta-2 delta-2", "delta-2x2"],
-    "S3": ["attention", "delta-1x2", "delta-2", "delta-2 delta-2", "delta-2x2", "gated-2x2"],
-    "S5": ["delta-2", "delta-2x2", "delta-2x3", "delta-2x4"],
+    "S3": ["attention", "delta-1x2", "delta-2", "delta-2x2", "gated-2x2"],
+    "S5 graded": ["delta-2", "delta-2x2", "delta-2x3", "delta-2x4"],
     "S5 swaps": ["delta", "delta-2"],
+    "S5": ["delta-2x2", "delta-2x4"],
 }
 REDUCED = {"Z2": ["delta", "delta-2"], "Z3": ["delta-2", "delta-2x2"]}
+STEPS = {"Z2": 500, "Z5": 1500, "S3": 1500, "S5 graded": 1500, "S5 swaps": 500, "S5": 3000}
 LAST = 16  # a test of a length asks for so many answers, the last
 
 
@@ -39,14 +41,18 @@ LAST = 16  # a test of a length asks for so many answers, the last
 def group(name):
     """`(elements, tokens)`: all permutations of a task as tuples, and the indices of its tokens.
 
-    `Z5` are the five rotations of five boxes, `S5` all 120 permutations of them, and `S5 swaps` the
-    same elements with the ten swaps and the identity as tokens. Element 0 moves nothing.
+    `Z5` are the five rotations of five boxes, `S5` all 120 permutations of them. `S5 swaps` has the
+    same elements with the ten swaps and the identity as tokens, and `S5 graded` five tokens: round
+    trips of the first one to five boxes, which need 0 to 4 steps. Element 0 moves nothing.
     """
-    count, swaps = int(name[1]), name.endswith(" swaps")
-    boxes = tuple(range(count))
+    count, boxes = int(name[1]), tuple(range(int(name[1])))
     elements = [boxes[i:] + boxes[:i] for i in boxes] if name[0] == "Z" else all_of(count)
-    tokens = [i for i, p in enumerate(elements) if not swaps or moved(p) <= 2]
-    return elements, tokens
+    tokens = elements
+    if name.endswith(" swaps"):
+        tokens = [p for p in elements if moved(p) <= 2]
+    elif name.endswith(" graded"):
+        tokens = [(*boxes[1:n], 0, *boxes[n:]) for n in range(1, count + 1)]
+    return elements, [elements.index(p) for p in tokens]
 
 
 @cache
@@ -57,8 +63,12 @@ def table(name):
     return np.array([[number[after(s, elements[x])] for x in tokens] for s in elements])
 
 
-def words(rng, name, batch, length, last=None):
-    """Random tokens and the products so far; with `last`, only that many answers are wanted."""
+def words(rng, name, batch, length, last=None, upto=None):
+    """Random tokens and the products so far.
+
+    With `last`, only that many answers at the end are wanted. With `upto`, a tuple of lengths, none
+    beyond one of them, drawn for each batch: short words, which teach what one token does.
+    """
     products = table(name)
     tokens = rng.integers(0, products.shape[1], size=(batch, length))
     answers, state = np.empty_like(tokens), np.zeros(batch, dtype=int)
@@ -66,6 +76,8 @@ def words(rng, name, batch, length, last=None):
         state = answers[:, t] = products[state, tokens[:, t]]
     if last is not None:
         answers[:, :-last] = IGNORED
+    if upto is not None:
+        answers[:, rng.choice(upto) :] = IGNORED
     return tokens, answers
 
 
@@ -82,22 +94,20 @@ def strengths(net):
     return [[round(x, 3) for x in row] for row in logits.tolist()]
 
 
-def jobs(plan, seeds, lengths, *, batch, tested, steps, every, learning_rate, device, **model):
+def jobs(plan, seeds, lengths, *, upto, batch, tested, steps, learning_rate, device, **model):
     """`[(task, mixers, seed)]` and what `train` is to do for each; trained at the first length."""
     names = [(task, m, seed) for task in plan for m in plan[task] for seed in range(seeds)]
+    names.sort(key=lambda name: -steps[name[0]])  # long jobs first: no worker waits for them alone
     todo = []
     for task, mixers, seed in names:
         elements, tokens = table(task).shape
-        draw = partial(words, name=task)
+        draw, sizes = partial(words, name=task), {"vocabulary": tokens, "outputs": elements}
         todo.append({
-            "model": MODEL | model | {
-                "vocabulary": tokens, "outputs": elements, "mixers": mixers.split(),
-            },
-            "task": partial(draw, batch=batch, length=lengths[0]),
+            "model": MODEL | model | sizes | {"mixers": mixers.split()},
+            "task": partial(draw, batch=batch, length=lengths[0], upto=upto),
             "tests": {str(n): partial(draw, batch=tested, length=n, last=LAST) for n in lengths},
-            "seed": seed, "steps": steps, "every": every, "device": device,
-            "learning_rate": learning_rate,
-            "examine": strengths if task == "Z2" else None,
+            "seed": seed, "steps": steps[task], "every": steps[task] // 20, "device": device,
+            "learning_rate": learning_rate, "examine": strengths if task == "Z2" else None,
         })  # fmt: skip
     return names, todo
 
@@ -106,13 +116,15 @@ def settings(reduced, device):
     """The arguments of `jobs`: the full experiment, or the one of half a minute."""
     if reduced:
         return {
-            "plan": REDUCED, "seeds": 3, "lengths": (16, 64, 256), "batch": 64, "tested": 64,
-            "steps": 150, "every": 15, "learning_rate": 5e-3, "device": device,
+            "plan": REDUCED, "seeds": 3, "lengths": (16, 64, 256), "upto": (2, 4, 8, 16),
+            "batch": 64, "tested": 64, "steps": dict.fromkeys(REDUCED, 160),
+            "learning_rate": 5e-3, "device": device,
             "hidden_size": 32, "num_heads": 2, "head_dim": 8,
         }  # fmt: skip
     return {
-        "plan": FULL, "seeds": SEEDS, "lengths": (40, 80, 160, 320, 640), "batch": 256,
-        "tested": 128, "steps": 2000, "every": 100, "learning_rate": 3e-3, "device": device,
+        "plan": FULL, "seeds": SEEDS, "lengths": (40, 80, 160, 320, 640),
+        "upto": (2, 5, 10, 20, 40), "batch": 256, "tested": 128, "steps": STEPS,
+        "learning_rate": 3e-3, "device": device,
     }  # fmt: skip
 
 

@@ -118,7 +118,7 @@ LOOKS = {  # mixers -> name, role, dashes, mark
     "delta-2x4": ("4 steps, β to 2", "query", "-", "P"),
 }
 TITLES = {"Z2": "parity", "Z3": "counting to 3", "Z5": "counting to 5", "S3": "three boxes, $S_3$",
-          "S5": "five boxes, $S_5$", "S5 swaps": "five boxes, swaps alone"}  # fmt: skip
+          "S5": "five boxes, $S_5$", "S5 swaps": "$S_5$, swaps alone", "S5 graded": "$S_5$, five tokens"}  # fmt: skip
 
 
 def rows_of(found, task):
@@ -152,14 +152,14 @@ def panels(found, tasks, what, xlabel):
 
 
 @styled
-def curves(found=None, tasks=("Z2", "Z5", "S3", "S5")):
+def curves(found=None, tasks=("Z2", "Z5", "S3", "S5 graded")):
     """Accuracy at the length of training against steps."""
     found = found or record("state_tracking_h100")
     return panels(found, tasks, lambda row: (row["steps"], row["curves"]), "steps of training")
 
 
 @styled
-def lengths(found=None, tasks=("Z2", "Z5", "S3", "S5")):
+def lengths(found=None, tasks=("Z2", "Z5", "S3", "S5 graded")):
     """Accuracy of the last answers against the length of the word."""
     found = found or record("state_tracking_h100")
 

@@ -32,9 +32,11 @@ def two_items(draw):
 
     def after(at):
         k = one[at["i"] - 1] - one[at["j"] - 1]
-        return entries(step(draw, s[None], k, 0 * s[:1], 1 + 0 * beta, beta / 2)[0])
+        return step(draw, s[None], k, 0 * s[:1], 1 + 0 * beta, beta / 2)[0]
 
-    letters = {"s_": entries(s), "s'_": Depends(after), r"\beta": beta}
+    letters = {"s_": entries(s), r"\beta": beta}
+    for n in "ij":
+        letters[f"s'_{n}"] = Depends(lambda at, n=n: after(at)[at[n] - 1])
     return World(letters, {"i": range(1, 5), "j": range(1, 5)})
 
 
@@ -82,12 +84,13 @@ def two_mirrors(draw, apart=1):
     draw = draw.anew()
     e = orthonormal(draw, 2 + draw.seed % 3)
 
-    def mirrors(at):
+    def second(at):
         angle = apart * np.pi / at["m"]
-        keys = e[0], np.cos(angle) * e[0] + np.sin(angle) * e[1]
-        return listed([transition(draw, k, 1.0, 2.0) for k in keys])
+        return transition(draw, np.cos(angle) * e[0] + np.sin(angle) * e[1], 1.0, 2.0)
 
-    return World({r"\mathbf{P}_": Depends(mirrors)}, {"m": range(2, 8)})
+    first = transition(draw, e[0], 1.0, 2.0)
+    letters = {r"\mathbf{P}_1": first, r"\mathbf{P}_2": Depends(second)}
+    return World(letters, {"m": range(2, 8)})
 
 
 @cache
@@ -105,10 +108,15 @@ def strong(draw):
 printed("eq-swap-strength", two_items, against=LOOP)
 printed("eq-transition-power", repeated, against=MAP,
         needs={"a key of unit length": partial(repeated, length=2)})  # fmt: skip
-printed("eq-repeat-step", repeated, against=LOOP)
+NONE = "both sides are zero: a state less itself"
+printed("eq-repeat-step", repeated, against=LOOP, equal={
+    r"\mathbf{S}_{0} for \mathbf{S}_{1}; \mathbf{S}_{n} for \mathbf{S}_{n + 1}": NONE,
+    r"\mathbf{S}_{n} for \mathbf{S}_{n + 1}; \mathbf{S}_{1} for \mathbf{S}_{0}": NONE,
+})  # fmt: skip
 printed("eq-empty-start", empty_start, against=LOOP)
 printed("eq-permutation-steps", all_permutations, against="cycles, counted", arithmetic="counted")
 printed("eq-count-modulo", two_mirrors, against=MAP, arithmetic="float64",
+        equal={r"\mathbf{P}_{1} and \mathbf{P}_{2} swapped": "it turns the other way round"},
         needs={"keys at an angle of pi / m": partial(two_mirrors, apart=0.7)})  # fmt: skip
 FLOAT = {"arithmetic": "float64"}
 printed("eq-doubled-sigmoid", strong, against="the doubled sigmoid of the layer", **FLOAT)
