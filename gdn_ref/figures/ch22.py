@@ -117,8 +117,10 @@ LOOKS = {  # mixers -> name, role, dashes, mark
     "delta-2x3": ("3 steps, β to 2", "decay", "-", "^"),
     "delta-2x4": ("4 steps, β to 2", "query", "-", "P"),
 }
-TITLES = {"Z2": "parity", "Z3": "counting to 3", "Z5": "counting to 5", "S3": "three boxes, $S_3$",
-          "S5": "five boxes, $S_5$", "S5 swaps": "$S_5$, swaps alone", "S5 graded": "$S_5$, five tokens"}  # fmt: skip
+TITLES = {
+    "Z2": "parity", "Z3": "counting to 3", "Z5": "counting to 5", "S3": "three boxes, $S_3$",
+    "S5": "five boxes, $S_5$", "S5 swaps": "$S_5$, swaps alone", "S5 graded": "$S_5$, five tokens",
+}  # fmt: skip
 
 
 def rows_of(found, task):
@@ -137,17 +139,16 @@ def band(ax, x, values, looks):
 
 
 def panels(found, tasks, what, xlabel):
-    """A panel for each task; `what(row)` gives x and the values of each seed."""
-    fig, axes = figure(7.0, 3.6, ncols=len(tasks), sharey=True, squeeze=False)
-    for ax, task in zip(axes[0], tasks, strict=True):
-        rows = rows_of(found, task)
-        for row in rows:
-            x, values = what(row)
-            band(ax, x, values, LOOKS[row["mixers"]])
+    """A panel for each of four tasks; `what(row)` gives x and the values of each seed."""
+    fig, axes = figure(6.8, 6.6, nrows=2, ncols=2, sharey=True)
+    for ax, task in zip(axes.flat, tasks, strict=True):
+        for row in rows_of(found, task):
+            band(ax, *what(row), LOOKS[row["mixers"]])
         ax.axhline(1 / found["outputs"][task], color=COLOUR["quiet"], lw=0.8)
         ax.set(title=TITLES[task], xlabel=xlabel, ylim=(0, 1.03))
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), fontsize=8)
-    axes[0, 0].set_ylabel("right answers")
+        ax.legend(loc="upper left", bbox_to_anchor=(0, -0.2), fontsize=8, ncols=2)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("right answers")
     return fig
 
 
@@ -169,7 +170,7 @@ def lengths(found=None, tasks=("Z2", "Z5", "S3", "S5 graded")):
     fig = panels(found, tasks, of, "tokens")
     for ax in fig.axes:
         ax.set_xscale("log", base=2)
-        ax.set_xticks(found["lengths"], [str(n) for n in found["lengths"]], rotation=60)
+        ax.set_xticks(found["lengths"], [str(n) for n in found["lengths"]])
         ax.minorticks_off()
     return fig
 
