@@ -32,7 +32,7 @@ FULL = {  # task -> the mixers of each model
     "S5 swaps": ["delta", "delta-2"],
     "S5": ["delta-2x2", "delta-2x4"],
 }
-REDUCED = {"Z2": ["delta", "delta-2"], "Z3": ["delta-2", "delta-2x2"]}
+REDUCED = {"Z2": ["delta", "delta-2"], "S3 graded": ["delta-2", "delta-2x2"]}
 STEPS = {"Z2": 500, "Z5": 1500, "S3": 1500, "S5 graded": 1500, "S5 swaps": 500, "S5": 3000}
 LAST = 16  # a test of a length asks for so many answers, the last
 
@@ -116,10 +116,9 @@ def settings(reduced, device):
     """The arguments of `jobs`: the full experiment, or the one of half a minute."""
     if reduced:
         return {
-            "plan": REDUCED, "seeds": 3, "lengths": (16, 64, 256), "upto": (2, 4, 8, 16),
-            "batch": 64, "tested": 64, "steps": dict.fromkeys(REDUCED, 160),
-            "learning_rate": 5e-3, "device": device,
-            "hidden_size": 32, "num_heads": 2, "head_dim": 8,
+            "plan": REDUCED, "seeds": 3, "lengths": (12, 48, 192), "upto": None, "batch": 64,
+            "tested": 64, "steps": {"Z2": 60, "S3 graded": 140}, "learning_rate": 5e-3,
+            "device": device, "hidden_size": 32, "head_dim": 8,
         }  # fmt: skip
     return {
         "plan": FULL, "seeds": SEEDS, "lengths": (40, 80, 160, 320, 640),

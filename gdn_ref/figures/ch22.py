@@ -118,7 +118,8 @@ LOOKS = {  # mixers -> name, role, dashes, mark
     "delta-2x4": ("4 steps, β to 2", "query", "-", "P"),
 }
 TITLES = {
-    "Z2": "parity", "Z3": "counting to 3", "Z5": "counting to 5", "S3": "three boxes, $S_3$",
+    "Z2": "parity", "Z5": "counting to 5", "S3": "three boxes, $S_3$",
+    "S3 graded": "$S_3$, three tokens",
     "S5": "five boxes, $S_5$", "S5 swaps": "$S_5$, swaps alone", "S5 graded": "$S_5$, five tokens",
 }  # fmt: skip
 
@@ -175,6 +176,18 @@ def lengths(found=None, tasks=("Z2", "Z5", "S3", "S5 graded")):
     return fig
 
 
+def table(found, length=None, tasks=None):
+    """Right answers at a length of a record, by default the one of its training: a line a model."""
+    length = str(length or found["lengths"][0])
+    lines = [f"right answers at {length} tokens"]
+    for row in found["rows"]:
+        if tasks is None or row["task"] in tasks:
+            mean, low, high = training.interval(row["accuracy"][length])
+            name = f"{TITLES[row['task']].replace('$', ''):20} {LOOKS[row['mixers']][0]:23}"
+            lines.append(f"{name} {mean:.3f}   95 %: {max(low, 0):.3f} to {min(high, 1):.3f}")
+    return "\n".join(lines)
+
+
 def life(b):
     """After how many reflections of strength `2 sigma(b)` half is left (eq-tracking-life)."""
     x = np.exp(-np.asarray(b, dtype=float))
@@ -185,3 +198,13 @@ def trained_logits(found, mixers="delta-2", bit=1):
     """The largest logit of a trained parity model for a bit, over its heads: one for each seed."""
     (row,) = [row for row in rows_of(found, "Z2") if row["mixers"] == mixers]
     return np.array([max(logits[bit]) for logits in row["logits"]])
+
+
+def reach_table(found, mixers="delta-2"):
+    """Each seed of a trained parity model: its logit for a one, its reach, what it gets right."""
+    (row,) = [row for row in rows_of(found, "Z2") if row["mixers"] == mixers]
+    lines = ["logit   half left after   right at " + ", ".join(row["accuracy"]) + " tokens"]
+    for b, *right in zip(trained_logits(found, mixers), *row["accuracy"].values(), strict=True):
+        tokens = 2 * life(b)  # every other bit is a one
+        lines.append(f"{b:5.2f} {tokens:9,.0f} tokens   " + "  ".join(f"{x:.2f}" for x in right))
+    return "\n".join(lines)

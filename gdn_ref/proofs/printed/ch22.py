@@ -12,7 +12,7 @@ from ...experiments import permutations
 from .cases import sizes
 from .check import printed
 from .rule import eye, inputs, orthonormal, run, step
-from .values import Depends, entries, listed
+from .values import Depends, columns, entries, listed
 from .world import World
 
 LOOP, MAP = "the token loop", "what the token loop makes of the identity"
@@ -61,7 +61,8 @@ def empty_start(draw):
     x = run(draw, q, k, k @ C.T, alpha, beta, 0 * S)
     letters = {
         r"\mathbf{S}_": listed(x.states, 0), r"\mathbf{P}_": listed(x.factors), r"\mathbf{C}": C,
-        r"\mathbf{P}^": listed(x.P, 0),
+        r"\mathbf{P}^": listed(x.P, 0), r"\boldsymbol{v}_": columns(x.v),
+        r"\boldsymbol{k}_": columns(x.k),
     }  # fmt: skip
     return World(letters, {"t": range(1, len(k) + 1)})
 
@@ -102,7 +103,8 @@ def strong(draw):
     for _ in range(200):
         n = (low + high) / 2
         low, high = (n, high) if (beta - 1) ** n > 0.5 else (low, n)
-    return World({"b": b, r"\beta": beta, r"\rho": beta - 1, "n": n}, near=1e-3)
+    letters = {"b": b, r"\beta": beta, r"\rho": beta - 1, "n": n}
+    return World(letters | {r"\sigma": lambda z: 1 / (1 + np.exp(-z))}, near=1e-3)
 
 
 printed("eq-swap-strength", two_items, against=LOOP)
