@@ -119,8 +119,8 @@ LOOKS = {  # mixers -> name, role, dashes, mark
 }
 TITLES = {
     "Z2": "parity", "Z5": "counting to 5", "S3": "three boxes, $S_3$",
-    "S3 graded": "$S_3$, three tokens",
-    "S5": "five boxes, $S_5$", "S5 swaps": "$S_5$, swaps alone", "S5 graded": "$S_5$, five tokens",
+    "S3 graded": "$S_3$, three tokens", "S5 swaps": "$S_5$, swaps alone",
+    "S5 graded": "$S_5$, five tokens", "S5": "five boxes, $S_5$",
 }  # fmt: skip
 
 
@@ -176,14 +176,14 @@ def lengths(found=None, tasks=("Z2", "Z5", "S3", "S5 graded")):
     return fig
 
 
-def table(found, length=None, tasks=None):
+def table(found, length=None):
     """Right answers at a length of a record, by default the one of its training: a line a model."""
     length = str(length or found["lengths"][0])
     lines = [f"right answers at {length} tokens"]
-    for row in found["rows"]:
-        if tasks is None or row["task"] in tasks:
+    for task in TITLES:
+        for row in rows_of(found, task):
             mean, low, high = training.interval(row["accuracy"][length])
-            name = f"{TITLES[row['task']].replace('$', ''):20} {LOOKS[row['mixers']][0]:23}"
+            name = f"{TITLES[task].replace('$', ''):20} {LOOKS[row['mixers']][0]:23}"
             lines.append(f"{name} {mean:.3f}   95 %: {max(low, 0):.3f} to {min(high, 1):.3f}")
     return "\n".join(lines)
 
