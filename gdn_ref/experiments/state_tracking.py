@@ -94,8 +94,13 @@ def strengths(net):
     return [[round(x, 3) for x in row] for row in logits.tolist()]
 
 
-def jobs(plan, seeds, lengths, *, upto, batch, tested, steps, learning_rate, device, **model):
-    """`[(task, mixers, seed)]` and what `train` is to do for each; trained at the first length."""
+def jobs(
+    plan, seeds, lengths, *, upto, batch, tested, steps, points, learning_rate, device, **model
+):
+    """`[(task, mixers, seed)]` and what `train` is to do for each; trained at the first length.
+
+    The curves have `points` points.
+    """
     names = [(task, m, seed) for task in plan for m in plan[task] for seed in range(seeds)]
     names.sort(key=lambda name: -steps[name[0]])  # long jobs first: no worker waits for them alone
     todo = []
@@ -106,7 +111,8 @@ def jobs(plan, seeds, lengths, *, upto, batch, tested, steps, learning_rate, dev
             "model": MODEL | model | sizes | {"mixers": mixers.split()},
             "task": partial(draw, batch=batch, length=lengths[0], upto=upto),
             "tests": {str(n): partial(draw, batch=tested, length=n, last=LAST) for n in lengths},
-            "seed": seed, "steps": steps[task], "every": steps[task] // 20, "device": device,
+            "seed": seed, "steps": steps[task], "device": device,
+            "every": steps[task] // points if points else None,
             "learning_rate": learning_rate, "examine": strengths if task == "Z2" else None,
         })  # fmt: skip
     return names, todo
@@ -116,13 +122,13 @@ def settings(reduced, device):
     """The arguments of `jobs`: the full experiment, or the one of half a minute."""
     if reduced:
         return {
-            "plan": REDUCED, "seeds": 3, "lengths": (12, 48, 192), "upto": None, "batch": 64,
-            "tested": 64, "steps": {"Z2": 60, "S3 graded": 140}, "learning_rate": 5e-3,
+            "plan": REDUCED, "seeds": 3, "lengths": (12, 48), "upto": None, "batch": 64,
+            "tested": 64, "steps": {"Z2": 60, "S3 graded": 120}, "points": 0, "learning_rate": 5e-3,
             "device": device, "hidden_size": 32, "head_dim": 8,
         }  # fmt: skip
     return {
         "plan": FULL, "seeds": SEEDS, "lengths": (40, 80, 160, 320, 640),
-        "upto": (2, 5, 10, 20, 40), "batch": 256, "tested": 128, "steps": STEPS,
+        "upto": (2, 5, 10, 20, 40), "batch": 256, "tested": 128, "steps": STEPS, "points": 20,
         "learning_rate": 3e-3, "device": device,
     }  # fmt: skip
 
