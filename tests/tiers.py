@@ -100,6 +100,7 @@ TIERS = {
         "tests/test_errata_figures.py",
         "tests/test_examples.py",
         "tests/test_exercises.py",
+        "tests/test_experiments.py",
         "tests/test_figures_ch",
         "tests/test_formal.py",
         "tests/test_mutants_on_easy_data.py",
