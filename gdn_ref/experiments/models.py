@@ -49,6 +49,8 @@ class Model(nn.Module):
         Width of the short convolution; 1 leaves the tokens apart.
     mlp : int
         Width of each block's MLP as a multiple of `hidden_size`; 0 for none.
+    half_life : float, optional
+        Tokens in which a fresh head that decays forgets half; by default as the layer draws it.
 
     Raises
     ------
@@ -58,7 +60,7 @@ class Model(nn.Module):
 
     def __init__(
         self, vocabulary, outputs, mixers, *, hidden_size=64, num_heads=2, head_dim=16,
-        head_v_dim=None, conv_size=4, mlp=2,
+        head_v_dim=None, conv_size=4, mlp=2, half_life=None,
     ):  # fmt: skip
         super().__init__()
         sizes = {"hidden_size": hidden_size, "num_heads": num_heads, "head_dim": head_dim}
@@ -67,6 +69,8 @@ class Model(nn.Module):
         self.blocks = nn.ModuleList(Block(name, mlp, sizes) for name in mixers)
         self.norm = nn.RMSNorm(hidden_size)
         self.readout = nn.Linear(hidden_size, outputs)
+        for block in self.blocks if half_life else ():
+            start_with(block.mixer, half_life)
 
     def forward(self, tokens):
         """`[B, T]` integers to `[B, T, outputs]`."""
@@ -114,6 +118,13 @@ def forget_nothing(layer):
     nn.init.constant_(layer.A_log, -math.inf)
     for unused in (layer.A_log, layer.dt_bias, layer.a_proj.weight):
         unused.requires_grad_(False)
+
+
+def start_with(layer, half_life):
+    """Each fresh head forgets half in so many tokens, where `W_a x` is 0 (eq-half-life)."""
+    if layer.A_log.requires_grad:
+        nn.init.zeros_(layer.A_log)
+        nn.init.constant_(layer.dt_bias, math.log(math.expm1(math.log(2) / half_life)))
 
 
 class Additive(GatedDeltaNet):

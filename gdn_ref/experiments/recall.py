@@ -2,10 +2,10 @@
 
     python -m gdn_ref.experiments.recall --json FILE --device cuda --workers 16
 
-trains every model of the plan from five seeds. `--reduced` is the run that chapter 21 makes: a
-smaller task and shorter training, on two cores in about half a minute. The task is MQAR of Arora et
-al. (arXiv 2312.04927) in a small form, with two variants: fillers between the pairs, and names
-that are written twice, of which the newest value counts.
+trains every model of the plan from five seeds; `--part` takes a part of it, `--reduced` the small
+plan that chapter 21 runs on two cores. The task is the one of Arora et al. (arXiv 2312.04927) in a
+small form, with two variants: fillers between the pairs, and names that are written twice, of which
+the newest value counts.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import json
 import platform
 import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -87,98 +88,117 @@ TASKS = {
     "overwriting": {"names": 16, "writes": 2},
     "many": {"writes": 2},  # as many names as in "plain", each written twice
 }
+RATES = dict.fromkeys(RULES, 5e-3) | {"attention": 2e-3}  # the best of `--part rates`
+STEPS, SEEDS = 2500, 5
+HALF_LIFE = 1000.0  # tokens in which a fresh head forgets half
 STACKS = (("gated",) * 2, ("attention",) * 2, ("gated", "attention"), ("attention", "gated"))
-RATES = dict.fromkeys(RULES, 5e-3)
-STEPS = 2000
-SEEDS = range(5)
-TRIED = (2e-3, 5e-3, 1e-2)  # learning rates of `--tune`, with seeds that are not among the five
-TUNING = range(100, 102)
 
 
-def job(task, mixers, d_k, seed, *, rate=None, steps=STEPS, size=FULL, device="cpu", tests=None):
-    """The arguments of `train` for one model."""
-    task = size | TASKS[task]
+def model(task, mixers, d_k, seed, rate=None, half_life=HALF_LIFE):
+    """One model of the plan."""
+    rate = rate or min(RATES[name] for name in mixers)
+    return {"task": task, "mixers": list(mixers), "d_k": d_k, "seed": seed, "rate": rate,
+            "half_life": half_life}  # fmt: skip
+
+
+def plan(part, seeds=SEEDS):
+    """The models of one part, those that take longest first."""
+    found = {
+        "rates": [
+            model("plain", [rule], 16, seed, rate)
+            for rule in RULES for rate in (2e-3, 5e-3, 1e-2) for seed in (100, 101)
+        ],
+        "sizes": [
+            model("plain", [rule], d_k, seed)
+            for d_k in (32, 16, 8) for rule in RULES for seed in range(seeds)
+            if rule != "attention" or d_k == 16
+        ] + [
+            model("plain", [rule], 16, seed, half_life=None)
+            for rule in ("decay", "gated") for seed in range(seeds)
+        ],
+        "variants": [
+            model(task, [rule], 16, seed)
+            for task in ("noisy", "overwriting") for rule in RULES for seed in range(seeds)
+        ],
+        "stacks": [model("many", x, 8, seed) for x in STACKS for seed in range(seeds)],
+    }  # fmt: skip
+    if part not in found:
+        raise ValueError(f"part: expected one of {', '.join(found)}, got {part!r}")
+    return found[part]
+
+
+def job(asked, *, steps=STEPS, size=FULL, device="cpu", known=None):
+    """The arguments of `train` for one model of a plan."""
+    task = size | TASKS[asked["task"]]
     names = task["names"]
-    known = tests or sorted({names // 8, names // 4, names // 2, 3 * names // 4, names})
-    many = partial(recall, **task | {"batch": 256})
+    known = known or sorted({names // 8, names // 4, names // 2, 3 * names // 4, names})
+    test = partial(recall, **task | {"batch": 256})
     return {
         "model": SIZES
         | {
             "vocabulary": 1 + task["keys"] + task["values"] + FILLERS,
             "outputs": task["values"],
-            "mixers": mixers,
-            "head_dim": d_k,
+            "mixers": asked["mixers"],
+            "head_dim": asked["d_k"],
+            "half_life": asked["half_life"],
         },
         "task": partial(recall, **task),
-        "tests": {str(n): partial(many, known=n) for n in known},
-        "seed": seed,
+        "tests": {str(n): partial(test, known=n) for n in known},
+        "seed": asked["seed"],
         "steps": steps,
-        "learning_rate": rate or min(RATES[name] for name in mixers),
+        "learning_rate": asked["rate"],
         "device": device,
     }
 
 
-def plan(tune=False, seeds=SEEDS):
-    """`(task, mixers, d_k, seed, rate)` of every model."""
-    if tune:
-        return [("plain", (rule,), 16, seed, rate)
-                for rule in RULES for rate in TRIED for seed in TUNING]  # fmt: skip
-    found = [("plain", (rule,), d_k, seed, None)
-             for d_k in (32, 16, 8) for rule in RULES for seed in seeds]  # fmt: skip
-    found += [(task, (rule,), 16, seed, None)
-              for task in ("overwriting", "noisy") for rule in RULES for seed in seeds]  # fmt: skip
-    found += [("many", mixers, 8, seed, None) for mixers in STACKS for seed in seeds]
-    return found
-
-
 def run(models, workers, **options):
-    """Train these models; one row each, with its accuracy by the number of names."""
+    """Train these models: one row each, with its accuracy by the number of names."""
     started = time.perf_counter()
 
     def report(i, result):
-        print(
-            f"{time.perf_counter() - started:6.0f} s  {models[i]}  {result['accuracy']}", flush=True
-        )
+        seconds = time.perf_counter() - started
+        print(f"{seconds:5.0f} s", *list(models[i].values())[:4], result["accuracy"], flush=True)
 
-    jobs = [job(*model[:4], rate=model[4], **options) for model in models]
-    rows = []
-    for x, found in zip(jobs, run_many(jobs, workers, report), strict=True):
-        task, mixers, d_k, seed, _ = models[len(rows)]
-        rows.append({
-            "task": task, "mixers": list(mixers), "d_k": d_k, "seed": seed,
-            "rate": x["learning_rate"], "accuracy": found["accuracy"],
-            "parameters": found["parameters"], "seconds": found["seconds"],
-        })  # fmt: skip
-    return rows, round(time.perf_counter() - started, 1)
+    found = run_many([job(x, **options) for x in models], workers, report)
+    kept = ("accuracy", "parameters", "seconds")
+    return [x | {key: y[key] for key in kept} for x, y in zip(models, found, strict=True)]
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--json", help="where the record goes")
+    parser.add_argument("--json", help="the record, to which the run is added")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--part", nargs="+", default=["sizes", "variants", "stacks"])
     parser.add_argument("--steps", type=int, default=STEPS)
-    parser.add_argument("--tune", action="store_true", help="try the learning rates instead")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--limit", type=int, help="only the first so many models")
+    parser.add_argument("--seeds", type=int, default=SEEDS)
     given = parser.parse_args(arguments)
-    models = plan(given.tune, range(given.seeds))[: given.limit]
-    rows, seconds = run(models, given.workers, steps=given.steps, device=given.device)
-    found = {"date": datetime.date.today().isoformat(), "machine": machine(given.device),
-             "seconds": seconds, "workers": given.workers, "steps": given.steps,
-             "size": FULL, "rows": rows}  # fmt: skip
+    models = [x for part in given.part for x in plan(part, given.seeds)]
+    started = time.perf_counter()
+    rows = run(models, given.workers, steps=given.steps, device=given.device)
+    found = {
+        "parts": given.part, "date": datetime.date.today().isoformat(), **machine(given.device),
+        "seconds": round(time.perf_counter() - started), "workers": given.workers,
+        "steps": given.steps, "task": FULL, "model": SIZES, "rows": rows,
+    }  # fmt: skip
     if given.json:
-        with open(given.json, "w", encoding="utf-8") as file:
-            file.write(json.dumps(found, indent=1) + "\n")
+        path = Path(given.json)
+        record = json.loads(path.read_text("utf-8")) if path.exists() else {"runs": []}
+        record["runs"].append(found)
+        path.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
 
 def machine(device):
-    found = {"torch": torch.__version__, "python": platform.python_version()}
-    if device == "cuda":
-        import triton
+    """What it ran on."""
+    versions = {"python": platform.python_version(), "torch": torch.__version__}
+    if device == "cpu":
+        return {"cpu": platform.machine(), "versions": versions}
+    import triton
 
-        found |= {"gpu": torch.cuda.get_device_name(), "triton": triton.__version__}
-    return found
+    return {
+        "gpu": torch.cuda.get_device_name(),
+        "versions": versions | {"triton": triton.__version__},
+    }
 
 
 if __name__ == "__main__":
