@@ -157,3 +157,15 @@ def test_an_interval_is_students():
     assert np.isnan(training.interval([0.5])[1])
     with pytest.raises(ValueError, match="values: expected 1 to 10 numbers"):
         training.interval([])
+
+
+def test_a_fresh_head_starts_with_the_half_life_that_is_asked():
+    sizes = {"num_heads": 3, "half_life": 500.0, "mlp": 0}
+    net = models.Model(2, 2, ["gated", "delta", "decay", "attention"], **sizes)
+    for block in net.blocks:
+        layer = block.mixer
+        if layer.A_log.requires_grad:
+            softplus = torch.nn.functional.softplus(layer.dt_bias)
+            half_life = np.log(2) / (layer.A_log.exp() * softplus).detach().numpy()
+            np.testing.assert_allclose(half_life, 500, rtol=1e-4)
+    assert not net.blocks[1].mixer.A_log.isfinite().any()  # forgets nothing, as before

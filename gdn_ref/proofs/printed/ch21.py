@@ -1,0 +1,299 @@
+r"""Chapter 21: weights, scores, the share that is named, floors, later keys, bits and order.
+
+Weights come from the token loop with one-hot values, means from every case: of values from all
+plus and minus basis vectors, of keys from the cubature of `ch21_stream`, of codes from all lists.
+"""
+
+from fractions import Fraction
+from functools import cache, partial
+from itertools import combinations, product
+
+import numpy as np
+
+from ..ch21_recall import (
+    DENSITY,
+    Z,
+    all_right,
+    normal,
+    relative_crosstalk,
+    tight,
+    units,
+    weights_of,
+)
+from ..ch21_stream import cubature
+from .check import printed
+from .rule import eye, sequence
+from .values import Depends, Family, Refused, columns, entries, listed
+from .world import World
+
+
+@cache
+def reads(draw):
+    """Pairs from the empty state under the gated rule, and queries that are no keys; the same loop
+    with one-hot values for the weights."""
+    x, more = sequence(draw), draw.anew(3)
+    n, q = len(x.k), more.array(*x.k.shape)
+    alpha, beta = more.between(0.5, 1, n), more.between(0.3, 1.7, n)
+    one = eye(draw, n)
+
+    def state(values):
+        S = 0 * values.T @ x.k
+        for k, v, a, b in zip(x.k, values, alpha, beta, strict=True):
+            S = a * S
+            S = S + b * np.outer(v - S @ k, k)
+        return S
+
+    weights = q @ state(one).T
+    left = [weights[j] - weights[j, j] * one[j] for j in range(n)]
+    crosstalk = [np.sum(e * e) / weights[j, j] ** 2 for j, e in enumerate(left)]
+    letters = {
+        r"\mathbf{S}": state(x.v), r"\boldsymbol{q}_": columns(q), r"\Omega_": entries(weights),
+        r"\boldsymbol{v}_": columns(x.v), "x_": listed(crosstalk), "n": n,
+    }  # fmt: skip
+    return World(letters, {"i": range(1, n + 1), "j": range(1, n + 1)})
+
+
+# pairs and d_v, few enough for all values
+FEW = [(3, 2), (2, 3), (2, 2), (3, 1), (1, 4), (2, 4), (4, 1), (1, 3)]
+
+
+@cache
+def scored(draw):
+    """All plus and minus basis vectors as values and as the rival that was not written."""
+    n, d_v = FEW[draw.seed % len(FEW)]
+    drawn = draw.anew().rng.choice(np.arange(1, 90), size=(n, n), replace=False)
+    weights = np.vectorize(lambda x: Fraction(int(x), 50), otypes=[object])(drawn)
+    cases = list(product(units(d_v).astype(int).astype(object), repeat=n + 1))
+    outcomes = []
+    for case in cases:
+        read = weights @ np.array(case[:n])
+        own = listed([read[j] @ case[j] for j in range(n)])
+        rival = listed([read[j] @ case[n] for j in range(n)])
+        outcomes.append((Fraction(1, len(cases)), {"s_": own, "s'_": rival}))
+    letters = {"d_v": d_v, r"\Omega_": entries(weights)}
+    return World(letters, {"i": range(1, n + 1), "j": range(1, n + 1)}, outcomes)
+
+
+def largest(draw):
+    """One normal score and N - 1 others: how likely it is the largest, by the law of the largest
+    other one."""
+    mean, own, other = draw.anew().rng.uniform((0.4, 0.3, 0.4), (1.4, 1.0, 0.9))
+    N = (5, 2, 9)[draw.seed % 3] + draw.seed // 3
+    density = (N - 1) * DENSITY * normal(Z) ** (N - 2)
+    letters = {
+        "P": float(density @ normal((mean - other * Z) / own)), "N": N, r"\lambda": mean,
+        r"\sigma": own, r"\tau": other, r"\Phi": lambda x: float(normal(x)),
+    }  # fmt: skip
+    return World(letters, outcomes=[(w, {"z": z}) for w, z in zip(DENSITY, Z, strict=True)])
+
+
+def in_two_widths(of):
+    """A family that depends on the width in force."""
+    return Family(lambda j: Depends(lambda at: listed(of[at["d_{k}"]])[(j,)]))
+
+
+def random_weights(rng, n, d):
+    """Of a run of the gated rule, with queries that are no keys."""
+    k, q = rng.normal(size=(2, n, d))
+    k /= np.linalg.norm(k, axis=1, keepdims=True)
+    return weights_of(q, k, -rng.uniform(0, 0.3, n), rng.uniform(0.3, 1.7, n))
+
+
+def spread(weights):
+    """The relative crosstalk of each read, the largest first: the last is below the mean."""
+    return np.sort(relative_crosstalk(weights))[::-1]
+
+
+@cache
+def floors(draw):
+    """Keys that are as good as any, in two widths, and a run of the gated rule in a third."""
+    n, widths = ((5, (2, 3)), (7, (3, 5)), (6, (1, 4)))[draw.seed % 3]
+    n += draw.seed // 3
+    of = {d: relative_crosstalk(K @ K.T) for d in widths for K in [tight(n, d)]}
+    of[n - 1] = spread(random_weights(draw.anew().rng, n, n - 1))
+    return World({"n": n, "x_": in_two_widths(of)}, {"d_k": list(of), "j": range(1, n + 1)})
+
+
+@cache
+def tables(draw):
+    """Every choice of n symbols, from tables that are as good as any, and from another."""
+    N, n, widths = ((5, 3, (2, 3)), (7, 2, (3, 4)), (6, 4, (1, 3)))[draw.seed % 3]
+    N, rng = N + draw.seed // 3 % 2, draw.anew().rng
+    n += draw.seed // 6 % 2
+    Q, other = rng.normal(size=(2, N, N - 1))
+    of = {d: K @ K.T for d in widths for K in [tight(N, d)]} | {N - 1: Q @ other.T}
+    chosen = list(combinations(range(N), n))
+    outcomes = []
+    for c in chosen:
+        x = {d: spread(W[np.ix_(c, c)]) for d, W in of.items()}
+        outcomes.append((1 / len(chosen), {"x_": in_two_widths(x)}))
+    return World({"n": n, "N_k": N}, {"d_k": list(of), "j": range(1, n + 1)}, outcomes)
+
+
+def projectors(draw, d):
+    """`(weight, k k^T)` of the cubature, in the arithmetic of the draw."""
+    one = 1 + 0 * draw.number()
+
+    def number(x):
+        return one * int(x.p) / int(x.q) if draw.exact else int(x.p) / int(x.q)
+
+    for weight, kk in cubature(d):
+        rows = [[number(kk[r, c]) for c in range(d)] for r in range(d)]
+        yield number(weight), np.array(rows, dtype=object if draw.exact else float)
+
+
+@cache
+def one_step(draw, length=1, of_y=1):
+    """A state X of any kind, a unit vector y, and one more key of the cubature."""
+    draw = draw.anew()
+    d = (3, 2, 4)[draw.seed % 3] + draw.seed // 3
+    X, alpha, beta = draw.array(2, d), draw.number(), draw.number()
+    if draw.exact:
+        y = of_y * unit_vector(draw, d)
+    else:
+        y = draw.array(d)
+        y = of_y * y / np.linalg.norm(y)
+    letters = {
+        r"\mathbf{X}": X, r"\boldsymbol{y}": y[:, None], r"\alpha": alpha, r"\beta": beta,
+        "d_k": d,
+    }  # fmt: skip
+    outcomes, a, b = [], 0, 0
+    one = eye(draw, d)
+    for weight, kk in projectors(draw, d):
+        F = alpha * (one - beta * length * kk)
+        outcomes.append((weight, {r"\mathbf{F}": F}))
+    # the shares, from two states: one that y does not see, and the one that sees y alone
+    seen, side = np.outer(one[0], one[0]), np.outer(one[0], one[1])
+    for weight, kk in projectors(draw, d):
+        F = alpha * (one - beta * length * kk)
+        b = b + weight * np.sum((side @ F[:, 0]) ** 2)
+        a = a + weight * np.sum((seen @ F[:, 0]) ** 2)
+    return World(letters | {"a": a - b, "b": b}, outcomes=outcomes)
+
+
+def unit_vector(draw, d):
+    from .cases import on_the_sphere
+
+    return on_the_sphere(draw.array(1, d - 1))[0]
+
+
+@cache
+def later(draw):
+    """Every sequence of keys of the cubature in the plane or in space: means of the weight of pair
+    j, of its square, and of the squared length of the read with orthonormal values."""
+    draw = draw.anew()
+    d, j, most = ((2, 3, 1), (3, 2, 1), (2, 1, 3))[draw.seed % 3]
+    alpha, beta = draw.number(), draw.number()
+    one, keys = eye(draw, d), list(projectors(draw, d))
+    zero = 0 * alpha
+    mean, square, length = ([zero] * (most + 1) for _ in range(3))
+    nu = [zero] * (j + most + 1)
+    # by isotropy the last key may stand for the one that is asked; products of transitions by
+    # recursion over tokens, the key of pair j fixed
+    start = [(1 + zero, [])]
+    for t in range(1, j + most + 1):
+        start = [(w * u, [*past, kk]) for w, past in start for u, kk in keys]
+        for weight, run in start:
+            after, sizes = one, zero
+            rows = []
+            for kk in reversed(run):
+                rows.append((kk, after))
+                after = alpha * ((one - beta * kk) @ after)
+            for kk, M in rows:
+                sizes = sizes + beta**2 * np.trace(kk @ M @ M.T)
+            nu[t] = nu[t] + weight * sizes
+            if t >= j:
+                m, asked = t - j, run[j - 1]
+                for place, (kk, M) in enumerate(reversed(rows)):
+                    part = beta**2 * np.trace(kk @ M @ asked @ M.T)
+                    length[m] = length[m] + weight * part
+                    if place == j - 1:
+                        square[m] = square[m] + weight * part
+                        mean[m] = mean[m] + weight * beta * np.trace(M @ asked)
+    shares = one_shares(draw, alpha, beta, d)
+    letters = {
+        "d_k": d, "j": j, r"\alpha": alpha, r"\beta": beta, "a": shares[0], "b": shares[1],
+        r"\rho": shares[2], r"\lambda_": listed(mean, 0), r"\zeta_": listed(square, 0),
+        r"\xi_": listed(length, 0), r"\nu_": listed(nu, 0),
+    }  # fmt: skip
+    return World(letters, {"m": range(1, most + 1), "t": range(1, j + most + 1)})
+
+
+def one_shares(draw, alpha, beta, d):
+    """a, b and rho of one step, from the cubature."""
+    one, a, b, rho = eye(draw, d), 0, 0, 0
+    for weight, kk in projectors(draw, d):
+        F = alpha * (one - beta * kk)
+        a, b = a + weight * F[0, 0] ** 2, b + weight * F[1, 0] ** 2
+        rho = rho + weight * np.sum(F[0] ** 2)
+    return a - b, b, rho
+
+
+def codes(draw):
+    """Lists of values, kept in B bits and read back; the last have more states than there are
+    lists."""
+    n, N = ((2, 3), (1, 4), (3, 2))[draw.seed % 3]
+    N += draw.seed // 3
+    shares = {B: all_right(n, N, 2**B) for B in (1, 2, 3, 5, 6)}
+    return World({"n": n, "N": N, "P": Depends(lambda at: shares[at["B"]])}, {"B": list(shares)})
+
+
+def unordered(draw):
+    """Names written twice in every order, and the answers of a readout that knows the order where
+    the two writes are neighbours or the older one is the first of all: the best guess elsewhere,
+    and for the most names a poor one, which answers the first value where both are equal."""
+    N, sizes = 2 + draw.seed, (2, 3 + draw.seed, 5 + 2 * draw.seed)
+    known, right = {}, {}
+    for n in sizes:
+        places = list(combinations(range(2 * n), 2))
+        told = [older == 0 or newer == older + 1 for older, newer in places]
+        known[n] = Fraction(sum(told), len(places))
+        good = 0
+        for tell, (old, new) in product(told, product(range(N), repeat=2)):
+            guess = 0 if old == new and n == sizes[-1] else max(old, new)
+            good += tell or guess == new
+        right[n] = Fraction(good, len(places) * N**2)
+    letters = {"N": N, "f_": by_count(known), "P_": by_count(right)}
+    return World(letters, {"n": sizes})
+
+
+def by_count(found):
+    """Values under the index n, for some n."""
+
+    def at(n):
+        if n not in found:
+            raise Refused(f"no names as many as {n}")
+        return found[n]
+
+    return Family(at)
+
+
+LOOP = "the token loop with one-hot values"
+FLOAT = {"arithmetic": "float64"}
+printed("eq-recall-weights", reads, against=LOOP)
+printed(
+    "eq-recall-scores",
+    scored,
+    against="all plus and minus basis vectors as values",
+    arithmetic="rational",
+)
+printed(
+    "eq-recall-named",
+    largest,
+    against="the law of the largest other score",
+    equal={r"sign of \sigma z": "z is as likely as its negative"},
+    **FLOAT,
+)
+printed("eq-recall-floor", floors, against="weights of the token loop", **FLOAT)
+printed("eq-recall-vocabulary", tables, against="every choice of symbols", **FLOAT)
+KEYS = "every key of a cubature of degree 5"
+printed(
+    "eq-recall-step",
+    one_step,
+    against=KEYS,
+    anything=r"\mathbf{X}",
+    needs={"y of length 1": partial(one_step, of_y=2), "a unit key": partial(one_step, length=2)},
+)
+printed("eq-recall-delta", later, against=KEYS)
+printed("eq-recall-bits", codes, against="codes of all lists of values", **FLOAT)
+printed("eq-recall-order", unordered, against="every two values in every order of writes", **FLOAT)
