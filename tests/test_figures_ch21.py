@@ -209,6 +209,45 @@ def test_what_the_text_says_of_sizes():
     assert "two of five seeds stayed at chance" in words
 
 
+def rounded(part, task, rule, d_k=16, **more):
+    mean, low, _ = means(part, task, rule, d_k, **more)
+    return round(100 * mean), round(100 * (mean - low))
+
+
+def test_what_the_text_says_of_variants():
+    words, four = text(), ("linear", "decay", "delta", "gated")
+    plain = [means("variants", "plain", rule)[0] for rule in four]
+    assert 0.92 < min(plain) and max(plain) < 0.94 and "all between 92 and 94 %" in words
+    flat = ch21_record.asked("variants", "plain", "attention")
+    assert sum(row["accuracy"]["32"] > 0.98 for row in flat) == 3
+    assert all(abs(row["accuracy"]["32"] - row["accuracy"]["8"]) < 0.016 for row in flat)
+    found = [rounded("variants", "overwriting", rule) for rule in ("linear", "attention", "decay")]
+    assert found == [(47, 4), (52, 9), (71, 14)]
+    assert {rounded("variants", "overwriting", rule)[0] for rule in ("delta", "gated")} == {91}
+    assert "91 ± 2 %" in words and "47 ± 4 %, attention at 52 ± 9 %" in words
+    for rule in ("linear", "attention"):
+        worst = ch21.order_bound(16)
+        assert max(ch21_record.accuracies("variants", "overwriting", rule)) < worst < 0.57
+    noisy = [x for rule in four for x in ch21_record.accuracies("variants", "noisy", rule)]
+    assert sum(x > 0.93 for x in noisy) == 10 and sum(x < 0.05 for x in noisy) == 2
+    widths = [rounded("variants", "noisy", rule)[1] for rule in four]
+    assert (min(widths), max(widths)) == (22, 50) and "reach 22 to 50 points" in words
+
+
+def test_what_the_text_says_of_stacks():
+    words = text()
+    found = [rounded("stacks", "many", mixers, 8) for mixers in ch21.STACKS]
+    assert found == [(36, 11), (97, 3), (82, 9), (99, 1)]
+    assert "36 ± 11 %" in words and "97 ± 3 %" in words and "82 ± 9 %" in words
+    _, last, first, both = (
+        np.array(ch21_record.accuracies("stacks", "many", mixers, 8)) for mixers in ch21.STACKS
+    )
+    mean, low, high = interval(last - first)
+    assert (round(100 * mean), round(100 * (mean - low))) == (15, 10) and low > 0
+    mean, low, high = interval(both - last)
+    assert (round(100 * mean), round(100 * (mean - low))) == (2, 3) and low < 0 < high
+
+
 def test_the_reduced_run_has_the_order_of_the_record():
     recorded = {rule: means("variants", "overwriting", rule)[0]
                 for rule in ("linear", "delta", "attention")}  # fmt: skip

@@ -203,7 +203,18 @@ def main(arguments=None):
         now = {"what": "accuracies of small models on associative recall, by seed",
                "date": datetime.date.today().isoformat(), **machine(given.device)}  # fmt: skip
         record = now | {"runs": record["runs"] + [found]}
-        path.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+        path.write_text(written(record), "utf-8")
+
+
+def written(record):
+    """The record as text, a row a line."""
+    runs = []
+    for run in record["runs"]:
+        head = json.dumps({key: x for key, x in run.items() if key != "rows"})[:-1]
+        rows = ",\n".join("   " + json.dumps(row) for row in run["rows"])
+        runs.append(f'  {head}, "rows": [\n{rows}\n  ]}}')
+    head = json.dumps({key: x for key, x in record.items() if key != "runs"}, indent=1)[:-2]
+    return head + ',\n "runs": [\n' + ",\n".join(runs) + "\n ]\n}\n"
 
 
 def machine(device):
