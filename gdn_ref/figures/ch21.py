@@ -159,7 +159,7 @@ def trained_sizes(n=32):
 
 def order_bound(n, N=VALUES):
     """The most that is right of n names written twice, without their order (eq-recall-order)."""
-    f = (4 * n - 3) / (n * (2 * n - 1))
+    f = (4 * n**2 + n - 6) / (n**2 * (2 * n - 1))
     return f + (1 - f) * (1 + 1 / N) / 2
 
 
@@ -174,7 +174,7 @@ def overwritten(d_k=16):
             with_interval(
                 ax, n + 0.28 * (place - 2), accuracies(*which, names=n), role, mark, label
             )
-    n = np.linspace(1.6, 17, 60)
+    n = np.linspace(2, 17, 60)
     ax.plot(n, order_bound(n), "--", color=COLOUR["ink"], lw=1)
     ax.set(xlabel="names, each written twice", ylabel="right answers", ylim=(0, 1.05))
     ax.set_xticks([2, 4, 8, 12, 16])

@@ -227,9 +227,17 @@ def a_state_names_one_list(limit=lambda B, n, N: 2.0**B / N**n):
 
 
 def told(n):
-    """The share of names whose order shows: of all places of two writes among 2n, those that are
-    neighbours and those that begin."""
-    return (4 * n - 3) / (n * (2 * n - 1))
+    """The share of names whose order shows."""
+    return (4 * n**2 + n - 6) / (n**2 * (2 * n - 1))
+
+
+def shows(n):
+    """Whether it shows: for every two places among 2n, the older and the newer, and every place of
+    the question. Neighbours, a first write at the very beginning, and a last one at the very end if
+    one of the first two questions asks for it."""
+    for (older, newer), question in product(combinations(range(2 * n), 2), range(n)):
+        last = newer == 2 * n - 1 and question < 2
+        yield older == 0 or newer == older + 1 or last
 
 
 @verifies(
@@ -240,15 +248,17 @@ def told(n):
         "a half of the rest": {"guess": lambda N: 0.5},
         "as if the old one were no candidate": {"guess": lambda N: 0.5 * (1 + 1 / (N - 1))},
         "neighbours alone": {"share": lambda n: 1 / n},
-        "neighbours and beginnings, both counted": {"share": lambda n: 2 / n},
+        "no question sees the last pair": {"share": lambda n: (4 * n - 3) / (n * (2 * n - 1))},
+        "one question sees it": {
+            "share": lambda n: (4 * n**2 - n - 3) / (n**2 * (2 * n - 1)),
+        },
     },
 )
 def the_newest_of_two(guess=lambda N: 0.5 * (1 + 1 / N), share=told):
     """The best readout of two values: with their order where it shows, without it elsewhere."""
     off = []
     for N, n in product(range(2, 6), range(2, 7)):
-        places = list(combinations(range(2 * n), 2))
-        shown = sum(older == 0 or newer == older + 1 for older, newer in places) / len(places)
+        shown = float(np.mean(list(shows(n))))
         blind = N  # of two equal values either is the newest
         for old, new in combinations(range(N), 2):
             blind += max(sum(answer == last for last in (old, new)) for answer in range(N))

@@ -16,6 +16,7 @@ from ..ch21_recall import (
     all_right,
     normal,
     relative_crosstalk,
+    shows,
     tight,
     units,
     weights_of,
@@ -240,19 +241,18 @@ def codes(draw):
 
 def unordered(draw):
     """Names written twice in every order, and the answers of a readout that knows the order where
-    the two writes are neighbours or the older one is the first of all: the best guess elsewhere,
-    and for the most names a poor one, which answers the first value where both are equal."""
-    N, sizes = 2 + draw.seed, (2, 3 + draw.seed, 5 + 2 * draw.seed)
+    it shows: the best guess elsewhere, and for the most names a poor one, which answers the first
+    value where both are equal."""
+    N, sizes = 2 + draw.seed, (3, 4 + draw.seed, 6 + 2 * draw.seed)
     known, right = {}, {}
     for n in sizes:
-        places = list(combinations(range(2 * n), 2))
-        told = [older == 0 or newer == older + 1 for older, newer in places]
-        known[n] = Fraction(sum(told), len(places))
+        told = list(shows(n))
+        known[n] = Fraction(sum(told), len(told))
         good = 0
         for tell, (old, new) in product(told, product(range(N), repeat=2)):
             guess = 0 if old == new and n == sizes[-1] else max(old, new)
             good += tell or guess == new
-        right[n] = Fraction(good, len(places) * N**2)
+        right[n] = Fraction(good, len(told) * N**2)
     letters = {"N": N, "f_": by_count(known), "P_": by_count(right)}
     return World(letters, {"n": sizes})
 
