@@ -87,3 +87,19 @@ def measured(rule, n, d_k, N=VALUES, d_v=WIDTH, draws=40, **options):
 def from_a_table(n, d_k, keys=64):
     """The least mean crosstalk of a sum whose keys come from a table (eq-recall-vocabulary)."""
     return (n - 1) / (keys - 1) * max(0.0, keys / d_k - 1)
+
+
+def table(d_k, counts=(16, 32, 48)):
+    """Rows of text: a memory, and what is predicted and tried with so many pairs."""
+    lines = [f"{'predicted, tried':20}" + "".join(f"{n:>8} pairs" for n in counts)]
+    rows = {
+        "sum of writes": ("sum", 1.0), "delta rule, once": ("delta", 1.0),
+        "delta rule, beta 0.3": ("delta", 0.3), "best matrix": ("best", 1.0),
+    }  # fmt: skip
+    for name, (rule, beta) in rows.items():
+        cells = []
+        for n in counts:
+            found = measured(rule, n, d_k, beta=beta).mean()
+            cells.append(f"{predicted(rule, n, d_k, beta=beta):.0%}, {found:.0%}")
+        lines.append(f"{name:20}" + "".join(f"{cell:>14}" for cell in cells))
+    return "\n".join(lines)
