@@ -1,11 +1,13 @@
 """Multi-query associative recall: which models return the value that was written under a key.
 
-    python -m gdn_ref.experiments.recall --json FILE --device cuda --workers 16
+    python -m gdn_ref.experiments.recall --device cuda --workers 16 --json FILE --part sizes
+    python -m gdn_ref.experiments.recall --device cuda --workers 16 --json FILE \\
+        --part variants stacks --steps 3200
 
-trains every model of the plan from five seeds; `--part` takes a part of it, `--reduced` the small
-plan that chapter 21 runs on two cores. The task is the one of Arora et al. (arXiv 2312.04927) in a
-small form, with two variants: fillers between the pairs, and names that are written twice, of which
-the newest value counts.
+train the models of the record from five seeds each, `--reduced` the small plan that chapter 21 runs
+on two cores. The task is the one of Arora et al. (arXiv 2312.04927) in a small form, with two
+variants: fillers between the pairs, and names that are written twice, of which the newest value
+counts.
 """
 
 import argparse
