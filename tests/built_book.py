@@ -109,20 +109,10 @@ class Visit:
 
     def open(self, path):
         self.page.goto(self.root + path, wait_until="load")
-        self.typeset()
         return self.page
 
-    def typeset(self):
-        """Every formula, those out of view and in closed folds, too."""
-        if self.page.evaluate("!!document.querySelector('.math, .amsmath')"):
-            self.page.wait_for_function("!!window.MathJax?.startup?.document?.lazyTypesetAll")
-            self.page.evaluate(
-                "MathJax.startup.promise.then(() => MathJax.startup.document.lazyTypesetAll())"
-            )
-
     def unfold(self):
-        """Open every fold of the typeset page; what is then wider than its place scrolls in it."""
-        self.typeset()
+        """Open every fold of the page; what is then wider than its place scrolls in it."""
         self.page.evaluate(
             "document.querySelectorAll('details').forEach((d) => { d.open = true; })"
         )
@@ -142,7 +132,6 @@ class Visit:
     @contextmanager
     def on_paper(self):
         """The page while a reader who sees it in the dark prints it; then as on the screen."""
-        self.typeset()
         self.mode("dark")
         size = self.page.viewport_size
         self.page.set_viewport_size(PAPER)

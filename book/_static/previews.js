@@ -7,14 +7,33 @@
 (() => {
   const TARGETS = "div.math, div.proof, div.exercise, figure, div.citation, dl.glossary dt";
   const LINKS = "article a[href*='#']:not(.headerlink, .viewcode-back)";
-  const SYMBOL = "article mjx-container g[data-mml-node='mi']";
+  const SYMBOL = "article .math use";
   const OPENS = 250, CLOSES = 200;
   const root = document.documentElement.dataset.content_root || "./";
   const home = new URL(root, location.href).href;
   const pages = {};
   let symbols = null;
-  window.GDN_PREVIEWS = (page, found) => { pages[page] = found; };
+  window.GDN_PREVIEWS = (page, found, signs) => { pages[page] = found; learn(signs); };
   window.GDN_SYMBOLS = (found) => { symbols = found; };
+
+  // The outlines of signs that no formula of this page has.
+  const SVG = "http://www.w3.org/2000/svg";
+  const learn = (signs) => {
+    let known = document.getElementById("gdn-signs");
+    if (!known) {
+      known = document.createElementNS(SVG, "svg");
+      known.id = "gdn-signs";
+      known.setAttribute("aria-hidden", "true");
+      document.body.prepend(known);
+    }
+    for (const [name, outline] of Object.entries(signs)) {
+      if (document.getElementById(name)) continue;
+      const path = document.createElementNS(SVG, "path");
+      path.id = name;
+      path.setAttribute("d", outline);
+      known.append(path);
+    }
+  };
 
   // The page that a link leads to, without ".html", as seen from the site's root.
   const pageOf = (url) => {
@@ -31,14 +50,12 @@
     document.head.append(script);
   });
 
-  const typeset = (node) => window.GDN_TYPESET?.([...node.querySelectorAll("mjx-lazy")]);
-  const fromHere = async (anchor) => {
+  const fromHere = (anchor) => {
     let target = document.getElementById(anchor);
     for (let up = 0; target && up < 2 && !target.matches(TARGETS); up += 1) {
       target = target.parentElement;
     }
     if (!target?.matches(TARGETS)) return null;
-    await typeset(target);
     const holder = document.createElement("div");
     const described = target.matches("dt") && target.nextElementSibling;
     holder.append(...[target, ...(described ? described.querySelectorAll(":scope > p") : [])]
@@ -85,8 +102,6 @@
     box.style.top = `${scrollY + (under ? at.bottom + 6 : at.top - height - 6)}px`;
   };
   const show = (of, content) => {
-    const bare = content.querySelector(".math:not(:has(mjx-container))");
-    if (bare && !window.MathJax?.typesetPromise) return; // a page without formulas has no MathJax
     close();
     owner = of;
     owner.removeAttribute("title"); // a citation's; the box says it better
@@ -100,9 +115,7 @@
     document.body.append(box);
     owner.setAttribute("aria-describedby", "gdn-preview");
     put();
-    new ResizeObserver(() => owner && put()).observe(box); // formulas and pictures come late
-    // At once, not when in view: the box may be gone by then, and nothing in it be measured.
-    if (bare) MathJax.typesetPromise([content]).then(() => typeset(content));
+    new ResizeObserver(() => owner && put()).observe(box); // pictures come late
   };
   const wanted = (node) => node.matches(":hover") || node.matches(":focus");
 
@@ -111,13 +124,13 @@
     const url = new URL(link.href), page = pageOf(url);
     const anchor = decodeURIComponent(url.hash.slice(1));
     const here = url.href.split("#")[0] === location.href.split("#")[0];
-    const content = here ? await fromHere(anchor) : page && await fromThere(page, [anchor]);
+    const content = here ? fromHere(anchor) : page && await fromThere(page, [anchor]);
     if (content && wanted(link)) show(link, content);
   };
   const openSymbol = async (letter) => {
     if (owner === letter) return;
     await load("symbols");
-    const code = letter.querySelector("[data-c]")?.dataset.c.toLowerCase();
+    const code = letter.getAttribute("href").match(/-([0-9A-F]+)/)?.[1].toLowerCase();
     const anchors = symbols?.rows[code];
     const content = anchors && await fromThere(symbols.page, anchors);
     if (content && wanted(letter)) show(letter, content);

@@ -1,7 +1,7 @@
 // What is wider than its place scrolls in it, and can be reached and scrolled by the keyboard.
 "use strict";
 document.addEventListener("DOMContentLoaded", () => {
-  const BOXES = "pre, div.math, mjx-container[display], div[class*='scroll']";
+  const BOXES = "pre, div[class*='scroll']";
   const article = document.querySelector("article");
   if (!article) return;
   const mark = () => {
@@ -11,7 +11,7 @@ document.addEventListener("DOMContentLoaded", () => {
     }
   };
   let timer = null;
-  new ResizeObserver(() => { // the width of the window, or formulas that have come
+  new ResizeObserver(() => { // the width of the window, or a fold that was opened
     clearTimeout(timer);
     timer = setTimeout(mark, 150);
   }).observe(article);

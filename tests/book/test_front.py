@@ -81,10 +81,11 @@ def test_previews_hold_what_other_pages_link_to():
     pages = {name: BeautifulSoup(text, "html.parser") for name, text in PAGES.items()}
     found = previews.linked(pages)
     assert found == {"chapters/2": {"equation-e"}, "chapters/1": {"thm-t", "nowhere"}}
-    theorem = previews.preview(pages["chapters/1"], "chapters/1", "thm-t")
+    theorem = previews.preview(pages["chapters/1"].find(id="thm-t"), "chapters/1")
     assert theorem == '<div class="proof">Theorem<img src="_images/x.svg"/></div>'
-    assert previews.preview(pages["chapters/1"], "chapters/1", "nowhere") is None
-    assert "\\[e\\]" in previews.preview(pages["chapters/2"], "chapters/2", "equation-e")
+    assert previews.preview(pages["chapters/1"].find(id="nowhere"), "chapters/1") is None
+    equation = pages["chapters/2"].find(id="equation-e")
+    assert "\\[e\\]" in previews.preview(equation, "chapters/2")
 
 
 def test_repairs_what_a_screen_reader_would_stumble_on():
@@ -94,12 +95,13 @@ def test_repairs_what_a_screen_reader_would_stumble_on():
 
     body = (
         '<th class="head"><p></p></th><div class="citation" role="doc-biblioentry">'
+        '<section id="proof-content"><div class="proof admonition" id="proof">'
         '<th class="head"><p><span class="math notranslate nohighlight">\\(A\\)</span></p></th>'
     )
     context = {"body": body}
     access.repair(Application, "page", "page.html", context, None)
     assert context["body"] == (
-        '<td></td><div class="citation">'
+        '<td></td><div class="citation"><section><div class="proof admonition">'
         '<th class="head"><p><span class="math notranslate nohighlight" aria-hidden=true>\\(A\\)'
         '</span><span class="visually-hidden">A</span></p></th>'
     )

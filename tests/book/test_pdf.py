@@ -19,9 +19,7 @@ html_theme = "sphinx_book_theme"
 html_static_path = [{str(ROOT / "book" / "_static")!r}]
 html_css_files = ["gdn.css", ("print.css", {{"media": "print"}})]
 html_js_files = [("print.js", {{"defer": "defer"}})]
-mathjax_path = "vendor/mathjax/tex-svg-book.js"
-mathjax3_config = {{"svg": {{"fontCache": "global"}}}}
-extensions += ["sphinx.ext.mathjax", "sphinx_copybutton", "sphinx_togglebutton"]
+extensions += ["sphinx_copybutton", "sphinx_togglebutton"]
 """
 END_OF_LINE = "THE-END-OF-A-LONG-LINE"
 WIDE = " + ".join(rf"\mathbf{{S}}_{{{i}}}" for i in range(60))
@@ -207,8 +205,6 @@ class TestSmallBook:
         page = browser.new_page(viewport=COLUMN)
         page.emulate_media(media="print")
         page.goto((tmp_path / "book.html").as_uri())
-        page.evaluate("MathJax.startup.promise")
-        page.evaluate("MathJax.startup.document.lazyTypesetAll()")
         assert page.evaluate(TOO_WIDE) == []
 
 
@@ -221,8 +217,6 @@ class TestOnePage:
         page = browser.new_page(color_scheme="dark")
         page.goto((printed[2] / "11_chunks.html").as_uri())
         page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
-        page.wait_for_function("!!window.MathJax?.startup?.promise")
-        page.evaluate("MathJax.startup.promise")
         return page
 
     def test_it_holds_the_chapter_and_nothing_else(self, page):
@@ -233,7 +227,6 @@ class TestOnePage:
         for part in ("Search", "Verification", "Contents", "Click to show"):
             assert part not in text
         assert pictures(reader) == []
-        assert page.locator("mjx-lazy").count() == 0  # formulas below the window, too
 
     def test_it_is_light_while_it_prints(self, page):
         theme = "document.documentElement.dataset.theme"
@@ -245,14 +238,13 @@ class TestOnePage:
     def test_it_fits_the_paper(self, page):
         page.set_viewport_size(COLUMN)
         page.emulate_media(media="print", color_scheme="dark")
-        page.evaluate("MathJax.startup.document.lazyTypesetAll()")
         assert page.evaluate(TOO_WIDE) == []
 
 
 COLUMN = {"width": 635, "height": 900}  # the text on A4, 168 mm wide
 TOO_WIDE = """() => [...document.querySelectorAll('body *')].filter(e => {
         const box = e.getBoundingClientRect();
-        return box.width && box.right > innerWidth + 1 && !e.closest('mjx-assistive-mml');
+        return box.width && box.right > innerWidth + 1 && !e.closest('math, svg svg, use');
     }).slice(0, 5).map(e => e.outerHTML.slice(0, 120))"""
 
 

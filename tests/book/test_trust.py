@@ -96,7 +96,7 @@ class TestExecution:
 
 def test_the_vendored_versions_are_those_of_the_files():
     readme = (STATIC / "vendor" / "README.md").read_text()
-    mathjax = (STATIC / "vendor" / "mathjax" / "tex-svg-book.js").read_text()
+    mathjax = (STATIC / "vendor" / "mathjax" / "mathjax.cjs").read_text()
     assert "| 3.2.2 |" in readme and "MathJax 3.2.2, " in mathjax
 
 

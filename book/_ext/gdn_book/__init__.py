@@ -18,7 +18,9 @@ The parts:
     launch    the buttons that run a notebook
     front     the first page's map of chapters and its reading paths
     head      each page's description and card, and only the scripts that it needs
+    maths     formulas are set, as drawings and for those who listen
     slim      the theme's style sheets and icons, without what no page uses
+    together  one style sheet and one script for all pages
     previews  what a link leads to, shown beside it
     access    repairs for screen readers
     symbols   symbols lead to the notation page
@@ -38,6 +40,7 @@ from . import (
     head,
     launch,
     links,
+    maths,
     numbers,
     pages,
     previews,
@@ -49,6 +52,7 @@ from . import (
     slim,
     sources,
     symbols,
+    together,
 )
 
 
@@ -71,7 +75,8 @@ def setup(app):
         links,
         numbers,
     )
-    for part in (*parts, formal, launch, front, head, previews, symbols, access, slim):
+    parts += (formal, launch, front, head, previews, symbols, access, maths, slim, together)
+    for part in parts:
         part.connect(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
 

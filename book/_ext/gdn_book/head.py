@@ -11,10 +11,6 @@ from .numbers import chapter_of
 
 CARD = "card.png"
 LENGTH = 200  # search engines show about this many characters
-HAS_MATHS = re.compile(r'class="(?:math|amsmath)|#equation-')
-WAIT = """document.documentElement.classList.add("gdn-typesetting");
-document.addEventListener("DOMContentLoaded", () => setTimeout(
-    () => document.documentElement.classList.remove("gdn-typesetting"), 1500));"""
 
 
 def connect(app):
@@ -26,27 +22,18 @@ def finish_head(app, pagename, templatename, context, doctree):
     if app.builder.format != "html":
         return
     body = context.get("body", "")
-    if HAS_MATHS.search(body):
-        app.add_js_file(None, body=WAIT, priority=100)
-        app.add_js_file("maths.js", defer="defer", priority=450)  # before MathJax, which it sets up
-    for script in ("previews.js", "scroll.js"):
+    for script in ("previews.js", "scroll.js", "maths.js"):
         app.add_js_file(script, defer="defer")
     if "gdn-map" in body:
         app.add_js_file("chapter-map.js", defer="defer")
-    unneeded = ["widget-state"]  # of the notebook's sliders, which no page shows
-    if not HAS_MATHS.search(body):
-        unneeded += ["mathjax", "window.MathJax"]
+    # The state of the notebook's sliders, which no page shows.
     context["script_files"] = [
-        script for script in context["script_files"] if not _is_any(script, unneeded)
+        script
+        for script in context["script_files"]
+        if "widget-state" not in str(script.attributes.get("type"))
     ]
     if doctree is not None:
         context["metatags"] = context.get("metatags", "") + _meta(app, pagename, context, doctree)
-
-
-def _is_any(script, names):
-    """Is the script one of these, by its address, its type or its text?"""
-    told = f"{script.filename} {script.attributes.get('type')} {script.attributes.get('body')}"
-    return any(name in told[:400] for name in names)
 
 
 def _meta(app, pagename, context, doctree):

@@ -10,7 +10,7 @@ from bs4 import BeautifulSoup
 from .tables import without_tex
 
 NOT_ON_PAPER = ".headerlink, .gdn-filter, .gdn-report-line, .gdn-report, script, button, iframe"
-NEEDED_SCRIPTS = re.compile(r"window\.MathJax|vendor/mathjax/|/figures/")
+NEEDED_SCRIPTS = re.compile(r"/figures/")
 
 
 def parts(toc):
@@ -33,11 +33,13 @@ class OnePage:
         self.site, self.toc = site, toc
         self.pages = [page for _, pages in parts(toc) for page in pages]
         self.head, self.titles, self.solutions = {}, {}, {}
+        self.signs = {}
         self.articles = {page: self._article(page) for page in self.pages}
 
     def _article(self, page):
         soup = BeautifulSoup((self.site / f"{page}.html").read_text("utf-8"), "html.parser")
         self._gather_head(page, soup.head)
+        self.signs |= {path["id"]: str(path) for path in soup.select("#gdn-signs > path")}
         article = soup.select_one("article.bd-article")
         for element in article.select(NOT_ON_PAPER):
             element.decompose()
@@ -62,12 +64,12 @@ class OnePage:
     def _write_out(heading):
         """A formula in a heading becomes text where it can: the outline holds nothing else."""
         for formula in heading.select(".math"):
-            words = without_tex(formula.get_text())
+            words = without_tex(formula["data-tex"])
             if "\\" not in words:
                 formula.replace_with(words)
 
     def _gather_head(self, page, head):
-        """The style sheets of all pages, and the scripts for formulas and figures, once each."""
+        """The style sheets of all pages, and the scripts of the figures, once each."""
         for element in head.select('link[rel="stylesheet"], script'):
             is_style = element.name == "link"
             if is_style or NEEDED_SCRIPTS.search(element.get("src", "") + element.text):
@@ -119,7 +121,8 @@ class OnePage:
             '<!DOCTYPE html><html lang="en" data-theme="light" data-mode="light"><head>'
             f'<meta charset="utf-8"><title>{escape(title)}</title>{"".join(styles)}'
             f"<style>{self._running_heads()}</style>{''.join(scripts)}</head>"
-            f'<body class="gdn-book">{"".join(body)}</body></html>'
+            f'<body class="gdn-book"><svg id="gdn-signs" aria-hidden="true" width="0" height="0">'
+            f"{''.join(self.signs.values())}</svg>{''.join(body)}</body></html>"
         )
 
     def _cover(self, title, author, version, date):

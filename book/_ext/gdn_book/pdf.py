@@ -21,15 +21,14 @@ from .onepage import OnePage
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 READY = """async () => {
-    await MathJax.startup.promise;
-    await MathJax.startup.document.lazyTypesetAll();
     await document.fonts.ready;
     await Promise.all([...document.images].map(image => image.decode().catch(() => 0)));
-    for (const {math, typesetRoot: box} of MathJax.startup.document.math) {
-        const drawing = box.querySelector("svg");  // its TeX is what a screen reader says
+    for (const formula of document.querySelectorAll("[data-tex]")) {
+        const drawing = formula.querySelector("svg");  // its TeX is what a screen reader says
         drawing.removeAttribute("aria-hidden");
-        drawing.setAttribute("aria-label", math);
-        box.querySelector("mjx-assistive-mml")?.remove();
+        drawing.setAttribute("role", "img");
+        drawing.setAttribute("aria-label", formula.dataset.tex);
+        formula.querySelector("math").remove();
     }
 }"""
 FILL_IN = """pages => document.querySelectorAll("[data-page-of]").forEach(

@@ -2,7 +2,8 @@
 
 A page may not read another from file://, so the build writes what is linked on each page into one
 small script, `_static/previews/<page>.js`. `previews.js` loads it when a reader first points at a
-link to that page; what is on the page itself, it takes from there.
+link to that page; what is on the page itself, it takes from there. With it come the outlines of
+the signs in its formulas, which the reader's page may lack.
 """
 
 import json
@@ -13,6 +14,8 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 from bs4 import BeautifulSoup
 
+from . import maths
+
 # what deserves a preview, as CSS; `previews.js` has the same list for targets on its own page
 TARGETS = "div.math, div.proof, div.exercise, figure, div.citation, dl.glossary dt, tr[id^=symbol]"
 FOLDER = "_static/previews"
@@ -20,11 +23,12 @@ MADE = ("*.html", "_modules/**/*.html", "checks/*.html", "formal/*.html")  # no 
 
 
 def connect(app):
+    app.connect("build-finished", find_previews, priority=50)  # while formulas are short
     app.connect("build-finished", write_previews)
 
 
-def write_previews(app, exception):
-    """One script for each page that others link into."""
+def find_previews(app, exception):
+    """Page -> anchor -> what is shown beside a link to it, of all that other pages link to."""
     if exception or app.builder.format != "html":
         return
     root = Path(app.outdir)
@@ -34,12 +38,25 @@ def write_previews(app, exception):
         )
         for path in [*_written(app), *(path for made in MADE for path in root.glob(made))]
     }
-    folder = root / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
+    app.gdn_previews = {}
     for page, anchors in sorted(linked(pages).items()):
-        found = {anchor: preview(pages[page], page, anchor) for anchor in sorted(anchors)}
-        text = json.dumps({a: html for a, html in found.items() if html}, ensure_ascii=False)
-        script = f"GDN_PREVIEWS({json.dumps(page)}, {text});\n"
+        places = {node["id"]: node for node in pages[page].find_all(id=True)}
+        found = {anchor: preview(places.get(anchor), page) for anchor in sorted(anchors)}
+        app.gdn_previews[page] = {anchor: html for anchor, html in found.items() if html}
+
+
+def write_previews(app, exception):
+    """One script for each page that others link into."""
+    if exception or app.builder.format != "html":
+        return
+    folder = Path(app.outdir) / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    for page, found in app.gdn_previews.items():
+        found = {anchor: maths.with_formulas(app, html) for anchor, html in found.items()}
+        outlines = maths.outlines(Path(app.outdir) / f"{page}.html")
+        signs = {name: outlines[name] for name in maths.signs("".join(found.values()))}
+        told = ", ".join(json.dumps(x, ensure_ascii=False) for x in (page, found, signs))
+        script = f"GDN_PREVIEWS({told});\n"
         (folder / f"{page.replace('/', '-')}.js").write_text(script, encoding="utf-8")
 
 
@@ -67,9 +84,8 @@ def linked(pages):
     return found
 
 
-def preview(soup, page, anchor):
-    """The HTML that stands at an anchor, its addresses seen from the root; None if it has none."""
-    target = soup.find(id=anchor)
+def preview(target, page):
+    """The HTML of what stands at an anchor, its addresses seen from the root; None if nothing."""
     if target is None:
         return None
     target = next((one for one in [target, *target.parents][:3] if _is_target(one)), None)
@@ -83,7 +99,7 @@ def preview(soup, page, anchor):
 
 
 def _is_target(node):
-    return node.name != "[document]" and node in node.find_parent().select(TARGETS)
+    return node.name != "[document]" and node.css.match(TARGETS)
 
 
 def _clean(node, page):
