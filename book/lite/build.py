@@ -41,6 +41,11 @@ FROM_THE_NETWORK = ["numpy", "matplotlib"]
 IN_BROWSER = {"sys_platform": "emscripten", "platform_system": "Emscripten"}
 IN_BROWSER |= {"python_version": PYTHON, "extra": "book"}
 REFERENCE = re.compile(r"\{(?:eq|numref|prf:ref|cite:[a-z]+)\}`([^`]+)`")
+NUMBER = re.compile(r'id="equation-([\w-]+)"[^>]*>\s*<span class="eqno">(\([\d.]+\))')
+CAPTION = re.compile(
+    r'id="((?:thm|fig)-[\w-]+)"(?:(?!\bid=").)*?<span class="caption-number">([^<]+?)\s*</span>',
+    re.S,
+)
 FIRST_CELL = """\
 # In the browser: NumPy and Matplotlib come over the network, the rest is on this site
 from gdn_ref import browser
@@ -52,7 +57,7 @@ def main(fetched, out):
     shutil.rmtree(out, ignore_errors=True)
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch)
-        copy_notebooks(scratch / "files")
+        copy_notebooks(scratch / "files", numbers(out.parent))
         pyodide = scratch / "static" / "pyodide"
         shutil.copytree(fetched / "pyodide", pyodide)
         packages = lock(pyodide, [*wheels_of(fetched / "wheels"), build_wheel(scratch)])
@@ -61,7 +66,17 @@ def main(fetched, out):
     shutil.copy(Path(__file__).with_name("README.md"), out / "THIRD_PARTY.md")
 
 
-def copy_notebooks(to):
+def numbers(site):
+    """Label -> what the pages of the built book call it: (2.12), Theorem 5.1."""
+    found = {}
+    for page in sorted(site.glob("chapters/*.html")):
+        html = page.read_text(encoding="utf-8")
+        found |= {match[1]: match[2] for match in NUMBER.finditer(html)}
+        found |= {match[1]: match[2] for match in CAPTION.finditer(html)}
+    return found
+
+
+def copy_notebooks(to, known):
     """The notebooks that need no torch, for the browser's kernel, under their own paths."""
     notebooks = sorted([*ROOT.glob("chapters/*.ipynb"), *ROOT.glob("book/*.ipynb")])
     for path in torchless(notebooks, ROOT):
@@ -73,20 +88,22 @@ def copy_notebooks(to):
         }
         if path.parent.name == "chapters":
             notebook.cells.insert(0, nbformat.v4.new_code_cell(FIRST_CELL, id="in-the-browser"))
-        name_what_is_elsewhere(notebook)
+        name_what_is_elsewhere(notebook, known)
         copy = to / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, copy)
 
 
-def name_what_is_elsewhere(notebook):
-    """References that this notebook alone cannot resolve become plain labels and keys."""
+def name_what_is_elsewhere(notebook, known):
+    """References that this notebook alone cannot resolve become numbers, or labels and keys."""
     text = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
     whole = "\n".join(cell.source for cell in text)
     own = set(re.findall(r"\((eq-[\w-]+)\)|^:(?:label|name): (\S+)", whole, re.MULTILINE))
     own = {label for pair in own for label in pair}
     for cell in text:
-        cell.source = REFERENCE.sub(lambda m: m[0] if m[1] in own else f"`{m[1]}`", cell.source)
+        cell.source = REFERENCE.sub(
+            lambda m: m[0] if m[1] in own else known.get(m[1], f"`{m[1]}`"), cell.source
+        )
 
 
 def wheels_of(folder):

@@ -218,6 +218,12 @@ class TestWhatIsServed:
             assert notebook["metadata"]["kernelspec"]["name"] == "python"
             assert all(not cell.get("outputs") for cell in notebook["cells"])
 
+    def test_what_other_chapters_number_has_its_number(self):
+        for path in (LITE / "files").rglob("*.ipynb"):
+            cells = json.loads(path.read_text())["cells"]
+            text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+            assert re.findall(r"`(?:eq|thm|fig)-[\w-]+`", text.replace("}`", "}")) == [], path.name
+
     def test_the_list_of_parts_has_every_version(self, packages):
         table = (LITE / "THIRD_PARTY.md").read_text()
         own = {"gdn-ref", "ipykernel", "piplite", "pyodide-kernel", "widgetsnbextension"}

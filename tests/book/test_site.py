@@ -19,3 +19,15 @@ class TestReading:
             hits.first.wait_for(timeout=10_000)
             assert any("chapters/06" in hit.get_attribute("href") for hit in hits.all())
             assert visit.trouble == []
+
+    def test_search_shows_prose_and_the_chapter_before_the_glossary(self, browser, server):
+        with Visit(browser, server) as visit:
+            visit.page.goto(server + "search.html?q=WY representation")
+            hits = visit.page.locator("#search-results li")
+            hits.locator("p.context").first.wait_for(timeout=10_000)
+            assert "chapters/07" in hits.first.locator("a").first.get_attribute("href")
+            visit.page.wait_for_timeout(1000)
+            told = " ".join(visit.page.locator("#search-results p.context").all_inner_texts())
+            assert len(told) > 1000
+            for chrome in ("\\", "evaluated as printed", "Contents", "Previous"):
+                assert chrome not in told

@@ -58,6 +58,7 @@ def finish_page(app, pagename, templatename, context, doctree):
         return
     if pagename == "search":
         app.add_js_file(None, body=SEARCH_IN_FILES)
+        app.add_js_file("search.js", defer="defer")
     if "body" not in context:
         return
     link_to = {

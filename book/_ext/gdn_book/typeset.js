@@ -23,14 +23,23 @@ const SIZES = new Map([[1, ""], [0.707, "s"], [0.5, "t"]]);
 const number = (x) => String(Math.round(x));
 const place = (name, value) => (Math.round(value) ? ` ${name}=${number(value)}` : "");
 
-// The outline `d` with its letters and figures `size` times as large, and upside down.
-const turned = (d, size) => d.replace(/([MLTQHV])([^A-Z]*)/g, (_, command, list) => {
-  const scaled = (list.match(/-?[\d.]+/g) ?? []).map((text, at) => {
-    const vertical = command === "V" || (command !== "H" && at % 2);
-    return number(Number(text) * size * (vertical ? -1 : 1));
+// The outline `d`, `size` times as large and upside down, each point told from the one before it.
+function turned(d, size) {
+  let here = [0, 0], start = here;
+  return d.replace(/([MLTQHVZ])([^A-Z]*)/g, (_, command, list) => {
+    const from = here;
+    const [across, down] = [(x) => Math.round(x * size), (y) => Math.round(-y * size)];
+    const told = (list.match(/-?[\d.]+/g) ?? []).map(Number);
+    if (command === "Z") here = start;
+    else if (command === "H") here = [across(told[0]), from[1]];
+    else if (command === "V") here = [from[0], down(told[0])];
+    else here = [across(told.at(-2)), down(told.at(-1))];
+    if (command === "M") start = here;
+    const steps = command === "H" ? [here[0] - from[0]] : command === "V" ? [here[1] - from[1]] :
+      told.map((value, i) => (i % 2 ? down(value) - from[1] : across(value) - from[0]));
+    return command.toLowerCase() + steps.join(" ").replaceAll(" -", "-");
   });
-  return command + scaled.join(" ").replaceAll(" -", "-");
-});
+}
 
 // The name of a sign at a size, with its outline among the glyphs.
 function glyph(href, size) {

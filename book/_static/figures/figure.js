@@ -91,7 +91,9 @@ window.GDN = (() => {
     const row = html(host, "label", { class: "gdn-slider" });
     html(row, "span", {}, label);
     const range = html(row, "input", { type: "range", min, max, step, value });
-    const shown = html(row, "output");
+    const shown = html(row, "output", { "aria-live": "off" }); // the slider says it itself
+    new MutationObserver(() => range.setAttribute("aria-valuetext", shown.textContent))
+      .observe(shown, { childList: true });
     const decimals = (String(step).split(".")[1] || "").length;
     const update = () => {
       shown.textContent = Number(range.value).toFixed(decimals);

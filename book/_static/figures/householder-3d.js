@@ -86,9 +86,10 @@ GDN.figure("householder-3d", (host) => {
     text.setAttribute("y", y + 12 * uy + 4);
   };
 
-  // The sphere is the handle: the margins beside it still scroll the page on a phone.
+  // The sphere is the handle.
   const grip = GDN.svg(drawing, "circle", { cx: centre[0], cy: centre[1], r: 118,
     fill: "transparent" });
+  grip.style.touchAction = "pan-y"; // up and down a finger scrolls the page
 
   let readout = null;
   const draw = () => {
