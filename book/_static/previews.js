@@ -19,12 +19,14 @@
   // The outlines of signs that no formula of this page has.
   const SVG = "http://www.w3.org/2000/svg";
   const learn = (signs) => {
-    let known = document.getElementById("gdn-signs");
+    let known = document.querySelector("#gdn-signs > defs");
     if (!known) {
-      known = document.createElementNS(SVG, "svg");
-      known.id = "gdn-signs";
-      known.setAttribute("aria-hidden", "true");
-      document.body.prepend(known);
+      const unseen = document.createElementNS(SVG, "svg");
+      unseen.id = "gdn-signs";
+      unseen.setAttribute("aria-hidden", "true");
+      known = document.createElementNS(SVG, "defs");
+      unseen.append(known);
+      document.body.prepend(unseen);
     }
     for (const [name, outline] of Object.entries(signs)) {
       if (document.getElementById(name)) continue;

@@ -95,13 +95,15 @@ def test_repairs_what_a_screen_reader_would_stumble_on():
 
     body = (
         '<th class="head"><p></p></th><div class="citation" role="doc-biblioentry">'
-        '<section id="proof-content"><div class="proof admonition" id="proof">'
+        '<section class="proof-content" id="proof-content">'
+        '<div class="proof admonition" id="proof">'
         '<th class="head"><p><span class="math notranslate nohighlight">\\(A\\)</span></p></th>'
     )
     context = {"body": body}
     access.repair(Application, "page", "page.html", context, None)
     assert context["body"] == (
-        '<td></td><div class="citation"><section><div class="proof admonition">'
+        '<td></td><div class="citation"><section class="proof-content">'
+        '<div class="proof admonition">'
         '<th class="head"><p><span class="math notranslate nohighlight" aria-hidden=true>\\(A\\)'
         '</span><span class="visually-hidden">A</span></p></th>'
     )

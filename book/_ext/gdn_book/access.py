@@ -11,7 +11,13 @@ REPAIRS = [
     # a heading cell without a heading is a plain cell
     (re.compile(r'<th class="head(?: stub)?">(?:\s|<p>\s*</p>)*</th>'), "<td></td>"),
     # what sphinx-proof and sphinx-exercise call every proof and exercise without a label
-    (re.compile(r'(<section|<div class="proof admonition") id="(?:[a-z]+-content|proof)"'), r"\1"),
+    (
+        re.compile(
+            r'(<section(?: class="[a-z]+-content")?|<div class="proof admonition")'
+            r' id="(?:[a-z]+-content|proof)"'
+        ),
+        r"\1",
+    ),
     # the role of an entry in a bibliography is deprecated, and its list is no list to begin with
     (re.compile(r' role="doc-biblioentry"| role="list"(?= class="citation-list")'), ""),
 ]

@@ -64,8 +64,7 @@ def set_pages(app, exception):
         if wanted[path]:
             html = with_formulas(app, html)
             paths = "".join(f'<path id={name} d="{glyphs[name]}"/>' for name in signs(html))
-            unseen = f'<svg id="gdn-signs" aria-hidden="true" width="0" height="0">{paths}</svg>'
-            html = BODY.sub(lambda body: f"{body[0]}{unseen}", html, count=1)  # noqa: B023
+            html = BODY.sub(lambda body: body[0] + unseen(paths), html, count=1)  # noqa: B023
             path.write_text(html, encoding="utf-8")
 
 
@@ -137,6 +136,11 @@ def together(match):
 def signs(html):
     """The names of the signs that the formulas are made of."""
     return sorted(set(USED.findall(html)))
+
+
+def unseen(paths):
+    """The drawing that only holds the outlines."""
+    return f'<svg id="gdn-signs" aria-hidden="true" width="0" height="0"><defs>{paths}</defs></svg>'
 
 
 def outlines(path):

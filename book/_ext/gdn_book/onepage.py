@@ -7,6 +7,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 from bs4 import BeautifulSoup
 
+from .maths import unseen
 from .tables import without_tex
 
 NOT_ON_PAPER = ".headerlink, .gdn-filter, .gdn-report-line, .gdn-report, script, button, iframe"
@@ -39,7 +40,7 @@ class OnePage:
     def _article(self, page):
         soup = BeautifulSoup((self.site / f"{page}.html").read_text("utf-8"), "html.parser")
         self._gather_head(page, soup.head)
-        self.signs |= {path["id"]: str(path) for path in soup.select("#gdn-signs > path")}
+        self.signs |= {path["id"]: str(path) for path in soup.select("#gdn-signs path")}
         article = soup.select_one("article.bd-article")
         for element in article.select(NOT_ON_PAPER):
             element.decompose()
@@ -48,7 +49,8 @@ class OnePage:
                 element["id"] = anchor(page, element["id"])
         for name in ("href", "src"):
             for element in article.find_all(**{name: True}):
-                self._readdress(element, name, page)
+                if element.name != "use":  # a sign of a formula
+                    self._readdress(element, name, page)
         for level in (5, 4, 3, 2, 1):  # below the headings of the parts
             for heading in article.find_all(f"h{level}"):
                 heading.name = f"h{level + 1}"
@@ -121,8 +123,8 @@ class OnePage:
             '<!DOCTYPE html><html lang="en" data-theme="light" data-mode="light"><head>'
             f'<meta charset="utf-8"><title>{escape(title)}</title>{"".join(styles)}'
             f"<style>{self._running_heads()}</style>{''.join(scripts)}</head>"
-            f'<body class="gdn-book"><svg id="gdn-signs" aria-hidden="true" width="0" height="0">'
-            f"{''.join(self.signs.values())}</svg>{''.join(body)}</body></html>"
+            f'<body class="gdn-book">{unseen("".join(self.signs.values()))}{"".join(body)}'
+            "</body></html>"
         )
 
     def _cover(self, title, author, version, date):

@@ -117,7 +117,7 @@ def _clean(node, page):
     for one in copy.find_all(True):
         del one["id"], one["role"]
         for name in ("href", "src"):
-            if one.get(name) and not re.match(r"[a-z]+:|//", one[name]):
+            if one.name != "use" and one.get(name) and not re.match(r"[a-z]+:|//", one[name]):
                 address, anchor = urldefrag(one[name])
                 path = normpath(str(PurePosixPath(page).parent / address)) if address else (
                     f"{page}.html")  # fmt: skip

@@ -18,6 +18,7 @@ URL = re.compile(r"url\((?!['\"]?(?:data:|#))['\"]?([^'\")]+)['\"]?\)")
 NOTES = re.compile(
     r'@charset "[^"]*";|/\*# sourceMappingURL=.*?\*/|^//# sourceMappingURL=.*$', re.M
 )
+SEARCH = ("searchindex.js", "_static/searchtools.js", "_static/language_data.js")
 OPTIONS = "_static/documentation_options.js"  # short, and scripts in the head add to it
 
 
@@ -74,7 +75,7 @@ def shared(root, pages, pattern):
     return {
         name: medium
         for name, medium in (found[0] if found else {}).items()
-        if all(name in files for files in found) and (root / name).is_file()
+        if name not in SEARCH and (root / name).is_file() and all(name in files for files in found)
     }
 
 
