@@ -37,7 +37,7 @@ def test_a_rule_stays_if_its_classes_are_used(css, kept):
 def test_icons_are_those_of_the_style_sheets():
     from fontTools.ttLib import TTFont
 
-    css = (SITE / "_static/styles/pydata-sphinx-theme.css").read_text(encoding="utf-8")
+    css = (SITE / "_static/book.css").read_text(encoding="utf-8")
     fonts = list((SITE / "_static").rglob("fontawesome/webfonts/*"))
     drawn = set().union(*(TTFont(path).getBestCmap() for path in fonts))
     wanted = {ord(sign) for sign in slim.ICON.findall(css)}

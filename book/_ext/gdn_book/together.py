@@ -85,11 +85,12 @@ def text(root, name):
 
 def sheet(root, name, medium):
     """A style sheet with those that it imports, its addresses as seen from `_static`."""
-    css = IMPORT.sub(lambda found: sheet(root, place(name, found[1]), ""), text(root, name))
-    here = URL.sub(
-        lambda found: f'url("{posixpath.relpath(place(name, found[1]), "_static")}")', css
+    css = URL.sub(
+        lambda found: f'url("{posixpath.relpath(place(name, found[1]), "_static")}")',
+        text(root, name),
     )
-    return f"@media {medium} {{\n{here}\n}}\n" if medium else f"{here}\n"
+    css = IMPORT.sub(lambda found: sheet(root, place(name, found[1]), ""), css)
+    return f"@media {medium} {{\n{css}\n}}\n" if medium else f"{css}\n"
 
 
 def address(page, name, content):
