@@ -77,7 +77,7 @@
     const holder = document.createElement("div");
     holder.innerHTML = text;
     for (const name of ["href", "src"]) {
-      for (const node of holder.querySelectorAll(`[${name}]`)) {
+      for (const node of holder.querySelectorAll(`[${name}]:not(use)`)) {
         const address = node.getAttribute(name);
         if (!/^([a-z]+:|\/\/)/.test(address)) node.setAttribute(name, root + address);
       }
