@@ -28,6 +28,8 @@ new PerformanceObserver((list) => {
 }).observe({type: 'layout-shift', buffered: true});"""
 UNSEEN = """() => [...document.querySelectorAll('.math')].filter(e => e.checkVisibility())
     .filter(e => !(e.querySelector('svg')?.getBBox().width > 0)).map(e => e.dataset.tex)"""
+TORN = """() => [...document.querySelectorAll('.gdn-together')]
+    .filter(e => e.getClientRects().length > 1).map(e => e.textContent)"""
 UNBADGED = """() => [...document.querySelectorAll('div.math[id^="equation-"]')]
     .filter(e => !e.nextElementSibling?.matches('details.gdn-badge')).map(e => e.id)"""
 WITHOUT_ALT = """() => [...document.querySelectorAll('img')]
@@ -137,8 +139,8 @@ def test_weighs_less_than_900_kilobytes(desk):
 @pytest.mark.parametrize("where", ["desk", "files"])
 def test_shows_formulas_badges_and_descriptions(request, where, path):
     visit = request.getfixturevalue(where)
-    for missing in (UNSEEN, UNBADGED, WITHOUT_ALT):
-        assert visit.page.evaluate(missing) == []
+    for fault in (UNSEEN, TORN, UNBADGED, WITHOUT_ALT):
+        assert visit.page.evaluate(fault) == []
 
 
 @pages_with_badges
