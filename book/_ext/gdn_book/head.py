@@ -10,6 +10,13 @@ from .front import Plan
 from .numbers import chapter_of
 
 CARD = "card.png"
+# The theme takes light or dark only once the page is read, and without either no border has a
+# colour, nor a width: text would move.
+MODE = """{
+    const {dataset} = document.documentElement;
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    if (!["light", "dark"].includes(dataset.theme)) dataset.theme = dark ? "dark" : "light";
+}"""
 LENGTH = 200  # search engines show about this many characters
 
 
@@ -22,6 +29,7 @@ def finish_head(app, pagename, templatename, context, doctree):
     if app.builder.format != "html":
         return
     body = context.get("body", "")
+    app.add_js_file(None, body=MODE, priority=100)
     for script in ("previews.js", "scroll.js", "maths.js"):
         app.add_js_file(script, defer="defer")
     if "gdn-map" in body:
