@@ -7,6 +7,7 @@ import sympy as sp
 
 from .. import linear_attention
 from .data import hard_inputs, relative_error
+from .page import on_page
 from .registry import definition, verifies
 from .symbols import entries, no_tokens, stacked
 from .token_forms import modular_tokens, ones_below
@@ -101,6 +102,7 @@ def state_is_a_sum(start=before, past=V.T * K, written=v * k.T):
     base = no_tokens((start + past).subs(t, t + 1), t) - before
     recurrence = (before + V.T * K) + v * k.T
     grown = before + stacked(lambda V, K: V.T * K, (V, v.T), (K, k.T))
+    on_page("eq-linear-attention-state", start + past + written, letters={before: r"\mathbf{S}_0"})
     return [base, recurrence - grown, grown - (start + past + written)]
 
 
@@ -120,6 +122,7 @@ def parallel_row(start=q.T * before.T, own=q.T * k * v.T, future=UNSEEN):
     """Row t of the masked product is the token's read-out `(S_t q_t)^T`."""
     S = before + V.T * K + v * k.T
     row = start + (q.T * K.T) * V + own + future
+    on_page("eq-linear-attention-parallel", row, row=True, letters={before: r"\mathbf{S}_0"})
     return sp.expand((S * q).T - row)
 
 

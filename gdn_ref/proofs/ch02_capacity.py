@@ -8,6 +8,7 @@ import sympy as sp
 from .. import linear_attention
 from .ch02_crosstalk import HALF, left_over
 from .data import hard_inputs, relative_error, unit
+from .page import on_page
 from .registry import verifies
 from .symbols import letters
 
@@ -162,6 +163,8 @@ factor, x = sp.symbols("lambda x", positive=True)
 def scaled_read(best=1 / (1 + x), least=x / (1 + x)):
     """The signal loses (1 - f)^2, the crosstalk keeps f^2 x: complete the square."""
     scaled = (1 - factor) ** 2 + factor**2 * x
+    claim = least + (1 + x) * (factor - best) ** 2
+    on_page("eq-best-scale", (1 - factor) ** 2 + factor**2 * x, claim, letters={factor: r"\lambda"})
     return sp.simplify(scaled - least - (1 + x) * (factor - best) ** 2)
 
 
@@ -248,4 +251,5 @@ SCORE = sp.sqrt(pairs / (d_k * d_v)) * sp.sqrt(2 * sp.log(rivals))  # of the bes
 def best_rival_reaches_one(most=MOST):
     """With so many pairs the best of N rivals scores 1; they hold d_k d_v / (2 ln 2) bits."""
     reached = (SCORE**2).subs(pairs, most) - 1
+    on_page("eq-margin-pairs", None, most)
     return [sp.simplify(reached), sp.simplify(most * sp.log(rivals, 2) - d_k * d_v / sp.log(4))]

@@ -7,10 +7,21 @@ import sympy as sp
 
 from .. import linear_attention
 from .data import hard_inputs, relative_error
+from .page import TOKEN, on_page
 from .registry import verifies
 from .symbols import K, S, V, d_k, entries, k, letters, v
 
 HALF = sp.Rational(1, 2)
+
+
+def _but_its_own(letter):
+    return lambda at: np.delete(at(rf"\mathbf{{{letter}}}"), at.scope["j"] - 1, axis=0)
+
+
+ONE_READ = {  # the pair that is asked for, and all others
+    K: _but_its_own("K"), V: _but_its_own("V"),
+    k: r"\boldsymbol{k}_j", v: r"\boldsymbol{v}_j",
+}  # fmt: skip
 
 
 def left_over(parts):
@@ -48,6 +59,7 @@ def reads_at_all_keys(gram=lambda K: K @ K.T):
 def crosstalk_of_one_read(own=v * (k.T * k), others=V.T * (K * k)):
     """The n - 1 other pairs, stacked in K and V, and the pair (k, v) that is asked for."""
     state = V.T * K + v * k.T
+    on_page("eq-crosstalk", own + others, letters=ONE_READ)
     return sp.expand(state * k - own - others)
 
 
@@ -114,6 +126,8 @@ def mean_squared_cosine(share=1 / d_k, exponent=(d_k - 3) / 2):
         a, b = sp.Rational(power + 1, 2), exponent + 1
         return sp.gamma(a) * sp.gamma(b) / sp.gamma(a + b)
 
+    others = {"others": r"\sum_{i \ne j}\|\boldsymbol{v}_i\|^2"}
+    on_page("eq-crosstalk-mean", None, share * sp.Symbol("others"), letters=others)
     return sp.gammasimp(moment(2) / moment(0) - share)
 
 
@@ -147,6 +161,8 @@ def one_pair_more(weight=1, squared=None, share=1 / d_k, mixed=0, mean=0):
 )
 def squares_add_up(share=1 / d_k, mixed=0, mean=0):
     """Induction over the pairs; base, no other pair: e_j = 0."""
+    others = {"others": r"\sum_{i \ne j}\|\boldsymbol{v}_i\|^2"}
+    on_page("eq-crosstalk-mean", None, share * sp.Symbol("others"), letters=others)
     return one_pair_more(share=share, mixed=mixed, mean=mean)
 
 
@@ -249,4 +265,5 @@ def overlap_of_any_keys(moment=lambda Sigma: (Sigma * Sigma).trace(), centre=HAL
 )
 def old_answer_stays(before=S * k, written=v * (k.T * k)):
     """Read at the key that was just written: the old answer is still in the sum."""
+    on_page("eq-overwrite", before + written, letters=TOKEN)
     return sp.expand((S + v * k.T) * k - before - written)

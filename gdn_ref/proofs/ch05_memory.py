@@ -10,10 +10,18 @@ from gdn_ref import delta_rule
 from . import modular
 from .ch05_step import KEY, beta, key, kT, n, old, value
 from .data import hard_inputs, relative_error
+from .page import TOKEN, on_page
 from .registry import verifies
 from .words import reduce
 
 K, K_T, V_T, X = symbols("K K^T V^T X", commutative=False)
+ANSWER = {  # at one of several orthonormal keys
+    "S": r"\mathbf{S}_0", "k": r"\boldsymbol{k}_j", "v": r"\boldsymbol{v}_j", "beta": r"\beta_j",
+}  # fmt: skip
+LIMIT = {
+    "S": r"\mathbf{S}_0", "K": r"\mathbf{K}", "V": r"\mathbf{V}",
+    "G^-1": r"(\mathbf{K}\mathbf{K}^\top)^{-1}",
+}  # fmt: skip
 
 
 @verifies(
@@ -90,6 +98,7 @@ def orthonormal_keys(keep=1 - beta, share=beta, overlap=0, back=0, norm2=1):
     rules = {K * key: overlap * earlier, kT * key: norm2, kT * earlier: back}
     own = reduce(after * key, rules) - (keep * old * key + share * value)
     others = reduce(after * earlier, rules) - expand(state * earlier)
+    on_page("eq-delta-orthonormal", keep * old * key + share * value, letters=ANSWER)
     return [expand(own), expand(others)]
 
 
@@ -122,6 +131,7 @@ def orthonormal_keys_in_code(adds=False, cosine=None):
 def distance_to_a_solution(answer=value, factor=1 - beta * key * kT, target=X):
     """S_t - X = (S_{t-1} - X)(I - beta k k^T)."""
     after = old + beta * (value - old * key) * kT
+    on_page("eq-delta-error", (old - X) * factor, letters=TOKEN | {X: r"\mathbf{X}"})
     return reduce(after - target - (old - X) * factor, {X * key: answer})
 
 
@@ -197,6 +207,7 @@ def limit_recalls_all(inverse=None, asked=None, start=old):
     inverse = G_inverse if inverse is None else inverse
     asked = V_T - old * K_T if asked is None else asked
     answers = (start + asked * inverse * K) * K_T
+    on_page("eq-delta-least-squares", start + asked * inverse * K, letters=LIMIT)
     return reduce(answers, {K * K_T: G, G_inverse * G: 1}) - V_T
 
 
@@ -256,4 +267,5 @@ def squared_norm_settles(settled=mu * beta * d_k / (2 - beta)):
     lost = beta * (2 - beta) / d_k
     after = (1 - lost) * size_now + beta**2 * mu
     nearer = after - settled - (1 - lost) * (size_now - settled)
+    on_page("eq-stream-settles", settled, letters={mu: r"\mu", beta: r"\beta"})
     return [simplify(after.subs(size_now, settled) - settled), simplify(nearer)]

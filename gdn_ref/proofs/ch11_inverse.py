@@ -8,6 +8,7 @@ from .. import wy
 from ..chunking import decay
 from .ch11_mutants import Gamma_with_the_writer, Gamma_without_the_reader
 from .data import hard_inputs
+from .page import on_page
 from .registry import verifies
 from .symbols import I_k, S, alpha, beta, gamma, k, v
 from .token_forms import (
@@ -39,6 +40,8 @@ def divided(value=v / (gamma * alpha), kept=1):
     `gamma` is the decay before the token, `gamma alpha` with it, and S the divided state.
     """
     state = alpha * (gamma * S) * FACTOR + beta * v * k.T
+    letters = {"S": lambda at: at(r"\mathbf{S}_{r-1}") / at(r"\gamma_{r-1}")}
+    on_page("eq-gdn-divided", kept * S * FACTOR + beta * value * k.T, letters=letters)
     return state / (gamma * alpha) - (kept * S * FACTOR + beta * value * k.T)
 
 

@@ -20,6 +20,7 @@ from .ch12_form import (
     solve_transposed,
     total,
 )
+from .page import on_page
 from .registry import verifies
 from .symbols import I_r, d_v, r
 from .token_forms import solve, strict
@@ -43,6 +44,11 @@ INVERSE = (I_r + A).I
 def gradient_of_the_matrix(dA=-INVERSE.T * dE * (INVERSE * R).T):
     """<dE, (I + A)^-1 R> by A, against -Z E^T, and by R, against Z."""
     loss = Trace(dE.T * INVERSE * R)
+    letters = {A: r"\tilde{\mathbf{A}}", R: r"\mathbf{R}", dE: r"\mathrm{d}\mathbf{E}"}
+    on_page("eq-grad-matrix", INVERSE.T * dE, letters=letters)
+    on_page(
+        "eq-grad-matrix", lambda at: np.tril(np.atleast_2d(at.value(dA)), -1), of=1, letters=letters
+    )
     return [loss.diff(A) - dA, loss.diff(R) - INVERSE.T * dE]
 
 

@@ -8,6 +8,7 @@ import sympy as sp
 from sympy import ZZ, ring
 
 from .ch17_rounding import rounded, truncated
+from .page import on_page
 from .registry import verifies
 
 # One rounding.
@@ -56,6 +57,7 @@ def root_mean_square(claim=SIZE, density=EVENLY_ON_A_LOG_AXIS):
     is divided by the significand m, from 1 to 2."""
     error = sp.symbols("e", real=True)
     evenly = sp.integrate(error**2 / 2, (error, -1, 1))
+    on_page("eq-rounding-size", claim * 2 ** -sp.Symbol("p"))
     return sp.simplify(sp.integrate(evenly / m**2 * density, (m, 1, 2)) - claim**2)
 
 

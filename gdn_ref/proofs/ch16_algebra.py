@@ -7,6 +7,7 @@ from .. import affine, backward, wy
 from ..chunking import decay
 from . import modular
 from .data import hard_inputs, relative_error
+from .page import ALL, on_page
 from .registry import verifies
 from .symbols import Diagonal, d_k, d_v
 
@@ -19,6 +20,12 @@ T, P, N = (MatrixSymbol(name, C, C) for name in "TPN")
 B, D, TO_END = (Diagonal(name, C, C) for name in ("beta", "gamma", "to_end"))
 dS_next = MatrixSymbol("dS_next", d_v, d_k)
 gamma_C = symbols("gamma_C")
+PAGE = ALL | {
+    "gamma": r"\mathbf{D}_\gamma", "to_end": r"\mathbf{D}_\rightarrow", "gamma_C": r"\gamma_C",
+    "T": r"\mathbf{L}", "P": r"\mathbf{P}", "N": r"\mathbf{N}", "Z": r"\mathbf{Z}",
+    "beta": r"\mathbf{B}", "dE": r"\mathrm{d}\mathbf{E}", "dO": r"\mathrm{d}\mathbf{O}",
+    "dS_next": r"\mathrm{d}\mathbf{S}'",
+}  # fmt: skip
 
 
 @verifies(
@@ -33,6 +40,7 @@ gamma_C = symbols("gamma_C")
 )
 def one_inverse_gives_z_and_dv(UT=T * B, Z=T.T * dE):
     """What the UT transform would give is diag(beta) Z: dV, in which Z is hidden."""
+    on_page("eq-inverse-without-beta", UT.T * dE, B * Z, None, letters=PAGE)
     return UT.T * dE - B * Z
 
 
@@ -49,6 +57,8 @@ def one_inverse_gives_z_and_dv(UT=T * B, Z=T.T * dE):
 )
 def z_on_its_side(scores=P, right=T, read=dS_next * K.T * TO_END):
     """Z, transposed, against the kernel's row of products; P stands for the decayed scores."""
+    on_page("eq-transposed-gradients", dO.T * scores + read, letters=PAGE)
+    on_page("eq-transposed-gradients", (dO.T * scores + read) * right, of=1, letters=PAGE)
     return (T.T * (P.T * dO + TO_END * K * dS_next.T)).T - (dO.T * scores + read) * right
 
 
@@ -65,6 +75,9 @@ def z_on_its_side(scores=P, right=T, read=dS_next * K.T * TO_END):
 def state_on_its_side(written=Z.T * D * B, asked=dO.T * D):
     """The state's gradient, with its fresh factors on the left."""
     right = gamma_C * dS_next + (D * dO).T * Q - (B * D * Z).T * K
+    on_page(
+        "eq-transposed-gradients", gamma_C * dS_next + asked * Q - written * K, of=2, letters=PAGE
+    )
     return right - (gamma_C * dS_next + asked * Q - written * K)
 
 
@@ -100,6 +113,7 @@ def gradients_go_through_the_same_maps(turn=lambda F: F.T, order=lambda maps: ma
 )
 def one_product_for_both_roles(both=N + N.T):
     """What keys get as readers and as addresses, in one product."""
+    on_page("eq-symmetric-keys", both * K, letters=PAGE)
     return N * K + N.T * K - both * K
 
 

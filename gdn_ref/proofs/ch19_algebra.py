@@ -2,6 +2,7 @@
 
 import sympy as sp
 
+from .page import on_page
 from .registry import verifies
 
 D = sp.Symbol("d", positive=True)
@@ -21,6 +22,9 @@ def slope_of_silu(claim=lambda z, s: s * (1 + z * (1 - s))):
     """The derivative of z sigma(z)."""
     z = sp.Symbol("z", real=True)
     s = 1 / (1 + sp.exp(-z))
+    slope = sp.Symbol("dy") * claim(z, sp.Symbol("s"))
+    letters = {"dy": r"\mathrm dy_t", "s": "s_t", "z": "z_t"}
+    on_page("eq-conv-backward", slope, of=1, letters=letters)
     return sp.simplify(sp.diff(z * s, z) - claim(z, s))
 
 

@@ -28,7 +28,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any, TypeVar
 
-from . import left_out
+from . import left_out, page
 from .report import METHODS, Report, absent, printed_complaints, printed_summary, summary
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -217,21 +217,35 @@ def run(check):
         "lacks": "",
         "mutants": [],
         "inputs": [],
+        "page": [],
         "source": inspect.getsource(check.function),
     }
     start, at = time.process_time(), "as it stands"  # not the clock's: others may work beside it
     try:
-        size = magnitude(check.function(), check.method)
+        with page.listening() as claims:
+            size = magnitude(check.function(), check.method)
+        result["page"] = off_the_page(claim for claim in claims if claim.label == check.label)
         for kind in ("mutants", "inputs"):
             for name, replaced in getattr(check, kind).items():
                 at = f"with {name!r}"
                 found = magnitude(check.function(**replaced), check.method)
                 result[kind].append(_attempt(name, found, check.method))
-        result |= {"residual": _finite(size), "passed": passes(size, check.method)}
+        passed = passes(size, check.method) and not result["page"]
+        result |= {"residual": _finite(size), "passed": passed}
     except Exception as error:
         result["crashed"] = f"{_crash(error)}, {at}"
         result["lacks"] = left_out.library(error)
     return result | {"seconds": time.process_time() - start}
+
+
+def off_the_page(claims):
+    """In what a check's claims about the page fail; nothing where no chapters can be read."""
+    try:
+        from .printed import tied
+    except ModuleNotFoundError:
+        return []
+    found = map(tied.problem, claims)
+    return [why for why in found if why]
 
 
 def _attempt(name, size, method):
