@@ -8,6 +8,7 @@ polynomial of degree at most 3 * 128 + 2 = 386, and a wrong form passes with pro
 """
 
 from .. import delta_rule
+from . import lines
 from .data import hard_inputs, worst
 from .page import on_page
 from .registry import verifies
@@ -35,7 +36,11 @@ DELTA = {  # the chunk form, one line an equation; a mutant replaces lines
     "O": lambda x: x.Q @ x.S.T + x.scores @ x.E,  # eq-delta-rule-chunk
     "S_next": lambda x: x.S + x.E.T @ x.K,
 }
+lines.printed_as(DELTA["E"], "eq-delta-solve", system=r"\mathbf{I} + \mathbf{A}")
+lines.printed_as(DELTA["S_next"], "eq-delta-rule-chunk")
+lines.printed_as(DELTA["O"], "eq-delta-rule-chunk", of=1)
 SPLIT = DELTA | {"E": lambda x: x.U - x.W @ x.S.T}  # eq-delta-split
+lines.printed_as(SPLIT["E"], "eq-delta-split")
 
 
 def forms(form, **changes):

@@ -88,10 +88,15 @@ def on_page(label, *sides, of=0, letters=None, row="", last=r"\mathbf{K}", condi
     condition : bool
         The sides are those of the statement's first condition.
     """
-    if _heard is not None:
-        names = {str(symbol): meaning for symbol, meaning in (letters or {}).items()}
-        row = r"\mathbf{K}" if row is True else row
-        _heard.append(Claim(label, sides, of, names, row, last, condition))
+    names = {str(symbol): meaning for symbol, meaning in (letters or {}).items()}
+    row = r"\mathbf{K}" if row is True else row
+    claim(Claim(label, sides, of, names, row, last, condition))
+
+
+def claim(made):
+    """Let whoever listens hear a claim, once."""
+    if _heard is not None and made not in _heard:
+        _heard.append(made)
 
 
 def rows_of(*names):
