@@ -1,5 +1,6 @@
 """Chapter 2: what a matrix can hold at all, the best matrix, and recognition by a margin."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -207,6 +208,12 @@ def margin_moments(variance=lambda n, d, m: (1, m, 2 * (n - 1), d * m)):
         a, b, e, f = variance(n, d, m)
         claim = sp.Rational(a, b) + sp.Rational(e, f)
         residual += [total - count, sp.Rational(squares, count) - 1 - claim]
+
+    def printed(at):
+        a, b, e, f = variance(at("n"), at("d_k"), at("d_v"))
+        return Fraction(a, b) + Fraction(e, f)
+
+    on_page("eq-retrieval-margin", printed, of=1)
     return residual
 
 

@@ -47,6 +47,12 @@ def mask_in_blocks(inside=lambda C: ones_below(C, 0), past=lambda N: ones_below(
         full = np.ones((C, C), dtype=int)
         blocks = np.kron(np.eye(N, dtype=int), inside(C)) + np.kron(past(N), full)
         residuals.append(int(abs(mask - blocks).max()))
+
+    def three(at):
+        full = np.ones((at.scope["C"],) * 2, dtype=int)
+        return np.kron(np.eye(3, dtype=int), inside(len(full))) + np.kron(past(3), full)
+
+    on_page("eq-mask-blocks", three)
     return residuals
 
 

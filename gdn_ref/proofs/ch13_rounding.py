@@ -33,6 +33,7 @@ def no_rounding_is_larger(bound=lambda p: Fraction(1, 2**p + 1), fl=rounded):
         numbers = [Fraction(n, 2) for n in range(2**p, 2 ** (p + 2))]
         numbers += [x + Fraction(1, 1000) for x in numbers]
         found.append(max(abs(fl(x, p) - x) / x for x in numbers) - bound(p))
+    on_page("eq-rounding", None, lambda at: abs(at("x")) * bound(at("p")))
     return found
 
 
@@ -103,6 +104,12 @@ def mean_square_of_a_product(cost=columns_cost, alike=False):
     rho, X, Y, Z = symbols_of((2, 2), (2, 3), (3, 2))
     signs = list(product((1, -1), repeat=1 if alike else Y.size))
     total = sum(squares(X @ (np.resize(s, Y.shape) * Y * rho) @ Z) for s in signs)
+
+    def printed(at):
+        Y = np.array([[at(f"Y_{{{i},{j}}}") for j in at.range("j")] for i in at.range("i")])
+        return at(r"\rho^2") * cost(at(r"\mathbf{X}"), Y, at(r"\mathbf{Z}"))
+
+    on_page("eq-rounding-cost", None, printed)
     return total - len(signs) * rho**2 * cost(X, Y, Z)
 
 
@@ -131,6 +138,12 @@ def stages_add_up(
         error = X @ (one * Y * sizes[0]) @ Z + X2 @ (two * Y2 * sizes[1]) @ Z2
         total = total + squares(error)
     costs = columns_cost(X, Y, Z), columns_cost(X2, Y2, Z2)
+
+    def printed(at):
+        costs = [at(rf"\kappa_{s}^2") for s in at.range("s")]
+        return joined(costs, [at(rf"\rho_{s}") for s in at.range("s")])
+
+    on_page("eq-error-budget", None, printed)
     return total - 2**count * joined(costs, sizes)
 
 
@@ -164,4 +177,10 @@ def adding_never_forgets(claim=lambda rho, J: (rho**2 * (J + 1), 2)):
         error = sum(rho**2 * j * w**2 for j in range(1, J + 1))
         above, below = claim(rho, J)
         found.append(below * error - above * J * w**2)
+
+    def printed(at):
+        above, below = claim(at(r"\rho"), at("J"))
+        return above / below
+
+    on_page("eq-drift-adding", printed)
     return found

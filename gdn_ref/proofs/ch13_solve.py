@@ -155,6 +155,7 @@ def gain_of_equal_overlaps(claim=gain):
             A[r, i] = overlap * rate ** int(r - i)
         X = substitution(A)
         found.append(sum(entry * entry for entry in X.ravel()) - claim(C, overlap, rate))
+    on_page("eq-equal-cosine-gain", lambda at: claim(at("C"), at("a"), at(r"\alpha")) / at("C"))
     return found
 
 

@@ -204,6 +204,15 @@ def rectangles_by_row_and_column_sums(n=6, **changes):
     found, t = crossings_by_sums(J, a, b, old, **changes), range(n)
     right = [sum(J[s, i] for s in t for i in t if s >= r > i) + sum(a[r:]) + sum(b[:r]) + old
              for r in t]  # fmt: skip
+
+    def printed(at):
+        t = range(1, len(at(r"\mathbf{K}")) + 1)
+        J = np.array([[at(f"J_{{{s},{i}}}") for i in t] for s in t])
+        a, b = (np.array([at(f"{x}_{i}") for i in t]) for x in "ab")
+        last = at(r"\gamma_C \langle \mathbf{S}, \mathrm{d}\mathbf{S}'\rangle")
+        return crossings_by_sums(J, a, b, last, **changes)[at.scope["r"] - 1]
+
+    on_page("eq-crossing-sums", printed)
     return [(x - y).expand() for x, y in zip(found, right, strict=True)]
 
 

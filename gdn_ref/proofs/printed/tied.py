@@ -47,6 +47,10 @@ class At:
                 pass
         return self(texts[-1])
 
+    def range(self, letter):
+        """The values of a running letter."""
+        return self.evaluator.world.ranges[letter]
+
     def value(self, expression):
         """The value of an expression of the check here."""
         return number(expression, self)
@@ -184,6 +188,12 @@ def number(expression, at):
     if isinstance(e, sp.MatrixBase):
         blocks = [[number(e[i, j], at) for j in range(e.cols)] for i in range(e.rows)]
         return joined([[Multiple(x) if isinstance(x, int) else x for x in row] for row in blocks])
+    if e.is_commutative and e.is_Atom is False and isinstance(e, sp.Expr) and not e.is_Matrix:
+        known = {x: at.letter(str(x)) for x in e.free_symbols if isinstance(x, sp.Symbol)}
+        if all(isinstance(x, int | Fraction) for x in known.values()):
+            exact = e.subs({x: sp.Rational(y) for x, y in known.items()})
+            if exact.is_Rational:
+                return number(exact, at)
     of = [number(x, at) for x in e.args]
     if isinstance(e, sp.MatAdd | sp.Add):
         if any(isinstance(x, np.ndarray) for x in of):
