@@ -1,6 +1,7 @@
 """Chapter 1: attention as a memory, and its three forms (its costs are in ch01_cost)."""
 
 from itertools import combinations
+from math import prod
 
 import numpy as np
 import sympy as sp
@@ -54,6 +55,12 @@ def no_finite_feature_map(
         scores = sp.Matrix(m, m, lambda i, j, m=m: score(x, i, list(keys(m))[j]))
         differences = sp.prod(factor(x, i, j) for i, j in combinations(range(m), 2))
         residuals.append(sp.expand(scores.det(method="berkowitz") - differences))
+
+    def printed(at):
+        pairs = combinations(range(at.scope["m"]), 2)
+        return prod((factor(at("e"), i, j) for i, j in pairs), start=1)
+
+    on_page("eq-no-finite-feature-map", printed)
     return residuals
 
 
@@ -70,6 +77,11 @@ def reordering(mask=lambda: 1, swap=False):
     """Without a mask, keys and values may be multiplied first."""
     Q, K, V = entries("q", 4, 3), entries("k", 4, 3), entries("v", 4, 2)
     right = K @ (Q.T @ V) if swap else Q @ (K.T @ V)
+
+    def last_first(Q, K, V):
+        return K @ (Q.T @ V) if swap else Q @ (K.T @ V)
+
+    on_page("eq-reordering", lambda at: last_first(*(at(rf"\mathbf{{{x}}}") for x in "QKV")))
     return sp.Matrix((mask() * (Q @ K.T)) @ V - right).expand()
 
 
@@ -187,6 +199,7 @@ def exact_recall(answers=lambda V: V, bend=None):
     keys = (bend or sp.eye(3)) * (sp.eye(3) - X) * (sp.eye(3) + X).adjugate()
     values = sp.Matrix(3, 2, sp.symbols("v:6"))
     S = values.T * keys
+    on_page("eq-exact-recall", lambda at: answers(at(r"\boldsymbol{v}_j")))
     return (S * keys.T - (sp.eye(3) + X).det() ** 2 * answers(values).T).expand()
 
 
@@ -234,4 +247,10 @@ def divided_by_the_weights(divisor=lambda z, q: z @ q, late=0, kept=1):
         # S q / d is the mean if S q times the sum of the weights is d times the weighted values
         d = divisor(before if late else z, x.Q[t])
         residuals.append((S @ x.Q[t]) * total - (weights @ x.V[: t + 1]) * d)
+
+    def printed(at):
+        z, q = (at(rf"\boldsymbol{{{x}}}_t")[:, 0] for x in "zq")
+        return at(r"\mathbf{S}_t\boldsymbol{q}_t") / divisor(z, q)
+
+    on_page("eq-normalised-linear-attention", printed)
     return residuals

@@ -144,6 +144,7 @@ def share_that_is_lost(left=lambda n, d: 1 - sp.Rational(d, n)):
         projection = K * gram.adjugate() * K.T
         lost = (gram.det() * sp.eye(3) - projection).trace() / 3
         residual.append(lost - left(3, d) * gram.det())
+    on_page("eq-least-squares-error", lambda at: float(left(at("n"), at("d_k"))))
     return left_over(residual)
 
 

@@ -1,5 +1,6 @@
 """Chapter 2: what a read returns, how large the crosstalk is, and how little keys can help."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -43,6 +44,7 @@ def reads_at_all_keys(gram=lambda K: K @ K.T):
     """After the package's loop has written n pairs, row j of `K S^T` is the read at key j."""
     K, V = entries("k", 3, 2), entries("v", 3, 2)
     _, state = linear_attention.recurrent(K, K, V)
+    on_page("eq-gram-recall", lambda at: gram(at(r"\mathbf{K}")) @ at(r"\mathbf{V}"))
     return left_over((K @ state.T - gram(K) @ V).ravel())
 
 
@@ -103,6 +105,11 @@ def crosstalk_bound(power=2, pairs=HALF):
         ((overlaps[i] * values[m] - overlaps[m] * values[i]) ** 2).sum()
         for i, m in product(range(3), repeat=2)
     )
+    letters = {
+        "g": rf"\sum_{{i \ne j}}\rho_{{ij}}^{power}",
+        "v": r"\sum_{i \ne j}\|\boldsymbol{v}_i\|^2",
+    }
+    on_page("eq-crosstalk-bound", None, sp.Symbol("g") * sp.Symbol("v"), letters=letters)
     return left_over([bound - (error**2).sum() - pairs * gap])
 
 
@@ -223,6 +230,17 @@ def least_total_overlap(floor=lambda n, d: sp.Rational(n * n, d), own=0):
     length = (keys.T * keys).trace() / n
     overlaps = sum(x**2 for x in keys * keys.T)
     distance = sum(x**2 for x in keys.T * keys - sp.Rational(n, d) * length * sp.eye(d))
+
+    def printed(at):
+        n, d = at("n"), at("d_k")
+        return (
+            Fraction(floor(n, d))
+            - n
+            + own * n
+            + at(r"\|\mathbf{K}^\top\mathbf{K} - \frac{n}{d_k}\mathbf{I}\|^2")
+        )
+
+    on_page("eq-welch-bound", printed)
     return left_over([overlaps - (floor(n, d) + own * n) * length**2 - distance])
 
 
@@ -250,6 +268,8 @@ def overlap_of_any_keys(moment=lambda Sigma: (Sigma * Sigma).trace(), centre=HAL
         Sigma += share * key * key.T
     mean = sum(p[a] * p[b] * (keys[a].T * keys[b])[0] ** 2 for a, b in product(range(3), repeat=2))
     distance = sum(x**2 for x in Sigma - centre * Sigma.trace() * sp.eye(2))
+    second = lambda at: moment(np.asmatrix(at(r"\boldsymbol{\Sigma}")))[0, 0]
+    on_page("eq-effective-width", None, second, None)
     return left_over([mean - moment(Sigma), moment(Sigma) - Sigma.trace() ** 2 / 2 - distance])
 
 

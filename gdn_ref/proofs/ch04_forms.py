@@ -5,6 +5,7 @@ from math import inf
 import numpy as np
 
 from .. import scalar_decay
+from . import lines
 from .ch03_chunks import NEITHER
 from .data import hard_inputs, worst
 from .page import on_page
@@ -157,6 +158,12 @@ def unrolled_at_real_size(
 def parallel_at_real_size(mask=decay_mask, scores=lambda x: x.Q @ x.K.T):
     """(Gamma . Q K^T) V against the token loop: degree at most 130."""
     x = modular_tokens()
+
+    def printed(at):
+        x = lines.Names(at, lines.NAMES)
+        return (mask(x.alpha) * scores(x)) @ x.V
+
+    on_page("eq-scalar-decay-parallel", printed)
     return (mask(x.alpha) * scores(x)) @ x.V - uncorrected(from_empty(x))[0]
 
 

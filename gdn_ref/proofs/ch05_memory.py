@@ -3,7 +3,7 @@
 from itertools import product
 
 import numpy as np
-from sympy import Matrix, Rational, expand, prod, simplify, symbols
+from sympy import Matrix, Rational, Symbol, expand, prod, simplify, symbols
 
 from gdn_ref import delta_rule
 
@@ -47,6 +47,16 @@ def repeated_key(keep=lambda b: 1 - b, share=lambda b: b, after=1):
             share(strengths[i]) * prod(kept[i + after :]) * values[i] for i in range(m)
         )
         residual.append(expand(reduce(state * key, KEY).subs(n, 1) - claim))
+
+    def printed(at):
+        b = [at(rf"\beta_{i}") for i in range(1, at.scope["m"] + 1)]
+        answer = prod(map(keep, b)) * at(r"\mathbf{S}_0\boldsymbol{k}")
+        for i, strength in enumerate(b, 1):
+            later = prod(map(keep, b[i - 1 + after :]))
+            answer = answer + share(strength) * later * at(rf"\boldsymbol{{v}}_{i}")
+        return answer
+
+    on_page("eq-delta-overwrite", printed)
     return residual
 
 
@@ -245,6 +255,14 @@ def stream(share=lambda d: Rational(1, d), lost=beta * (2 - beta), gained=beta**
         claim = (1 - lost * share(d)) * size(state) + gained * size(v)
         residual.append(mean_P - (1 - beta * share(d)) * Matrix.eye(d))
         residual.append(expand(mean_size - claim))
+
+    def printed(at):
+        letters = {beta: r"\beta", "nu": r"\nu_{t-1}", "mu": r"\mu", "d": "d_k"}
+        return at.value(
+            (1 - lost * share(at("d_k"))) * Symbol("nu") + gained * Symbol("mu"), letters
+        )
+
+    on_page("eq-delta-stream", printed, of=1)
     return residual
 
 

@@ -26,6 +26,11 @@ def both_sums_at_real_size(sign=1, terms=64, factors=64):
     """Sixty-four powers, and six factors, each times I + A. The degree is at most 3 * 63."""
     x = first_chunk(modular_tokens())
     A = interaction(x.K, x.beta)
+    sides = (
+        lambda at: powers(sign * at(r"\mathbf{A}"), terms),
+        lambda at: squarings(sign * at(r"\mathbf{A}"), factors),
+    )
+    on_page("eq-neumann", None, *sides)
     return [
         X + A @ X - np.eye(64, dtype=np.int64)
         for X in (powers(sign * A, terms), squarings(sign * A, factors))

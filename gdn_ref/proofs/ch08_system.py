@@ -140,6 +140,10 @@ def one_matrix_for_both(place=lambda inverse, beta: rows(beta, inverse.T).T, inv
     """T K and T V against the two recursions, run vector by vector."""
     x = first_chunk(modular_tokens())
     T = place(invert(interaction(x.K, x.beta)), x.beta)
+    made = lambda at: place(invert(at(r"\mathbf{A}")), np.diag(at(r"\mathbf{B}")))
+    on_page("eq-ut-transform", made)
+    on_page("eq-ut-transform", lambda at: made(at) @ at(r"\mathbf{K}"), of=1)
+    on_page("eq-ut-transform", lambda at: made(at) @ at(r"\mathbf{V}"), of=2)
     return [T @ source - recursion(x, source) for source in (x.K, x.V)]
 
 

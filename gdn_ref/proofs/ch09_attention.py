@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 from sympy import MatrixSymbol, ZeroMatrix
 
+from . import lines
 from .ch09_chunk import DELTA
 from .modular import Mod
 from .page import ALL, on_page
@@ -106,6 +107,12 @@ def attention_matrix(matrix=lambda x, B: x.scores @ solve(x.A, B)):
     """(M . Q K^T) (I + A)^-1 B V against the token loop from an empty state."""
     tokens = _one_chunk(64, 48)
     x = Chunk(DELTA, **vars(tokens))
+
+    def printed(at):
+        names = lines.Names(at, lines.NAMES)
+        return matrix(names, np.diag(names.beta)) @ names.V
+
+    on_page("eq-delta-attention", printed)
     return matrix(x, diagonal(x.beta)) @ x.V - recurrence(tokens)[0]
 
 

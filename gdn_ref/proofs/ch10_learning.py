@@ -111,6 +111,9 @@ def a_step_of_descent(at=alpha * STATE, rate=beta):
     X = Matrix(1, 3, symbols("x:3"))
     gradient = _gradient(_loss(X, KEY, VALUE), X).subs(dict(zip(X, at, strict=True)))
     rule = alpha * STATE * (eye(3) - beta * KEY * KEY.T) + beta * VALUE * KEY.T
+    slope = lambda at: at(r"\nabla\mathcal{L}_t(\bar{\mathbf{S}})")
+    step = lambda at: at(r"\bar{\mathbf{S}}") - at.value(rate, {beta: r"\beta_t"}) * slope(at)
+    on_page("eq-gdn-loss", step)
     return (alpha * STATE - rate * gradient - rule).expand()
 
 
@@ -128,6 +131,12 @@ def a_step_on_the_penalised_loss(read=STATE * KEY, decay=1 - beta * LAMBDA, pena
     """One step on loss plus penalty: the order that reads before it decays."""
     loss = _loss(STATE, KEY, VALUE) + penalty * (STATE.T * STATE).trace()
     step = STATE - beta * _gradient(loss, STATE)
+    letters = {beta: r"\beta", LAMBDA: r"\lambda"}
+    miss = lambda at: at(r"(\boldsymbol{v} - \mathbf{S}\boldsymbol{k})\,\boldsymbol{k}^\top")
+    shrunk = lambda at: at.value(decay, letters) * at(r"\mathbf{S}")
+    on_page("eq-gdn-coupled", lambda at: shrunk(at) + at(r"\beta") * miss(at), of=1)
+    half = lambda at: at.value(penalty, letters) * at(r"\|\mathbf{S}\|^2")
+    on_page("eq-gdn-coupled", lambda at: at(r"\mathcal{L}(\mathbf{S})") + half(at))
     return (step - (decay * STATE + beta * (VALUE - read) * KEY.T)).expand()
 
 

@@ -125,6 +125,9 @@ def through_the_inverse(
     direction = strict(modular.random(np.random.default_rng(14), *M.shape))
     inverse = solve(strict(M), M * 0 + np.eye(len(M), dtype=np.int64))
     claimed = total(dA(inverse, dL(dE, R)) * direction)
+    change = lambda at: dL(at(r"\mathrm{d}\mathbf{E}"), at(r"\mathbf{R}"))
+    on_page("eq-grad-inverse", change)
+    on_page("eq-grad-inverse", lambda at: np.tril(dA(at(r"\mathbf{L}"), change(at)), -1), of=1)
     return slope_of_a_solve(M, R, dE, direction, R * 0) - claimed
 
 

@@ -5,7 +5,7 @@ from sympy import MatrixSymbol, symbols
 
 from .. import affine, gated_delta_rule, wy
 from ..chunking import decay
-from . import modular
+from . import lines, modular
 from .data import hard_inputs, relative_error, worst
 from .page import ALL, on_page
 from .registry import verifies
@@ -73,6 +73,12 @@ def decay_on_delta_in_place_of_keys(to_end=lambda x: x.Gamma[-1], kept=lambda x:
     tokens = modular_tokens(number_of_chunks=1)
     _, deltas, last = recurrence(tokens)
     x = first_chunk(tokens)
+
+    def printed(at):
+        names = lines.Names(at, lines.NAMES)
+        return names.S * kept(names) + (names.E.T * to_end(names)[None, :]) @ names.K
+
+    on_page("eq-transposed-state", printed)
     return x.S * kept(x) + (deltas.T * to_end(x)[None, :]) @ x.K - last
 
 

@@ -173,4 +173,10 @@ def a_missing_boundary_leaks(F=transitions, start=1):
         x = part(row, 9, 9 + t, states[1])
         leak = recurrence(replace(x, S=before))[2] - recurrence(x)[2]
         residuals.append((leak - (before - states[1] * start) @ F(part(row, 9, 24, 0), t)).residues)
+
+    def printed(at):
+        change = at(r"\tilde{\mathbf{S}}_{b_n}") - start * at(r"\mathbf{S}^{(n)}")
+        return change @ at(r"\mathbf{F}_{b_n+1}\cdots\mathbf{F}_t")
+
+    on_page("eq-packed-leak", printed)
     return residuals

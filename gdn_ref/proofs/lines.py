@@ -39,6 +39,8 @@ NAMES = {  # of a table's letters
     "dV": r"\mathrm{d}\mathbf{V}", "dQ": r"\mathrm{d}\mathbf{Q}",
     "dK_reading": r"\mathrm{d}\mathbf{K}^{\text{reads}}",
     "dK_read": r"\mathrm{d}\mathbf{K}^{\text{is read}}", "dc": _vector(r"\mathrm{d}c"),
+    "J": r"\mathbf{J}", "a": _vector("a"), "b": _vector("b"),
+    "old": lambda at: np.array([at(r"\gamma_C\langle \mathbf{S}, \mathrm{d}\mathbf{S}'\rangle")]),
     "read": lambda at: at(r"\mathbf{D}_\gamma") @ at(r"\mathbf{K}") @ at(r"\mathbf{S}").T,
     "at_the_end": lambda at: np.array([at(r"\langle \mathbf{S}', \mathrm{d}\mathbf{S}'\rangle")]),
     "missing": lambda at: at(r"\mathbf{V} - \mathbf{D}_\gamma\mathbf{K}\mathbf{S}^\top")

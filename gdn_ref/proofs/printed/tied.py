@@ -51,9 +51,10 @@ class At:
         """The values of a running letter."""
         return self.evaluator.world.ranges[letter]
 
-    def value(self, expression):
+    def value(self, expression, letters=None):
         """The value of an expression of the check here."""
-        return number(expression, self)
+        names = self.letters | {str(x): meaning for x, meaning in (letters or {}).items()}
+        return number(expression, At(self.evaluator, self.scope, names, self.n))
 
     def summed(self, expression, letters):
         """The sum of an expression over the entries of some vectors."""
