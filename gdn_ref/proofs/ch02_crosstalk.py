@@ -255,7 +255,7 @@ def least_total_overlap(floor=lambda n, d: sp.Rational(n * n, d), own=0):
         "distance from I / d_k^2": {"centre": sp.Rational(1, 4)},
     },
 )
-def overlap_of_any_keys(moment=lambda Sigma: (Sigma * Sigma).trace(), centre=HALF):
+def overlap_of_any_keys(moment=lambda Sigma: (Sigma @ Sigma).trace(), centre=HALF):
     """Three keys with symbols for their probabilities: the mean squared overlap is trace Sigma^2.
 
     For unit keys trace Sigma = 1, and then trace Sigma^2 - 1/d_k is the squared distance of Sigma
@@ -268,7 +268,7 @@ def overlap_of_any_keys(moment=lambda Sigma: (Sigma * Sigma).trace(), centre=HAL
         Sigma += share * key * key.T
     mean = sum(p[a] * p[b] * (keys[a].T * keys[b])[0] ** 2 for a, b in product(range(3), repeat=2))
     distance = sum(x**2 for x in Sigma - centre * Sigma.trace() * sp.eye(2))
-    second = lambda at: moment(np.asmatrix(at(r"\boldsymbol{\Sigma}")))[0, 0]
+    second = lambda at: moment(at(r"\boldsymbol{\Sigma}"))
     on_page("eq-effective-width", None, second, None)
     return left_over([mean - moment(Sigma), moment(Sigma) - Sigma.trace() ** 2 / 2 - distance])
 

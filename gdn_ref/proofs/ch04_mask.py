@@ -166,13 +166,20 @@ def stretches_of_symbols_join(first=1, last=1):
     },
 )
 def inverse_of_the_mask(
-    weights=lambda alpha: alpha[1:], shift=lambda alpha: np.eye(64, k=-1, dtype=np.int64)
+    weights=lambda alpha: alpha[1:], shift=lambda alpha: np.eye(len(alpha), k=-1, dtype=np.int64)
 ):
     """(I - N) Gamma = I with N_{r,r-1} = alpha_r, Gamma from ratios: degree at most 65."""
-    alpha = modular_tokens().alpha[:64]
-    diagonal = join([alpha[:1] * 0, weights(alpha)], np.concatenate)
-    N = rows(diagonal, shift(alpha))
-    Gamma = mask_of_ratios()
+
+    def shifted(alpha):
+        return rows(join([alpha[:1] * 0, weights(alpha)], np.concatenate), shift(alpha))
+
+    N, Gamma = shifted(modular_tokens().alpha[:64]), mask_of_ratios()
+
+    def printed(at):
+        Gamma, alpha = at(r"\boldsymbol{\Gamma}"), lines.Names(at, lines.NAMES).alpha
+        return Gamma - shifted(alpha) @ Gamma
+
+    on_page("eq-decay-mask-inverse", printed)
     return Gamma - N @ Gamma - np.eye(64, dtype=np.int64)
 
 

@@ -102,6 +102,8 @@ def gradients_go_through_the_same_maps(turn=lambda F: F.T, order=lambda maps: ma
     carried = dS
     for F in order(maps):
         carried = carried @ turn(F)
+    back = lambda at: at(r"\mathrm{d}\mathbf{S}'") @ turn(at(r"\mathbf{F}"))
+    on_page("eq-reverse-map", back)
     return relative_error(with_dS - without, carried)
 
 
@@ -153,6 +155,8 @@ def what_was_written_by_row_sums(lower=strict, turn=lambda x: x):
     _, k, _, Z, E, *_, Gamma = small()
     written = strict(Gamma * (k @ k.T)) @ E
     Y = lower(Gamma * (Z @ E.T))
+    products = lambda at: turn(at(r"\mathbf{Y} \odot \mathbf{K}\mathbf{K}^\top"))
+    on_page("eq-strength-row-sums", lambda at: np.atleast_2d(products(at)).sum(1)[at.n - 1])
     return (sums(Z * written) != sums(turn(Y * (k @ k.T)))).astype(int)
 
 

@@ -11,7 +11,8 @@ are the parts of the claim that a mutant may replace:
 
 `run` calls the check once as it stands and once per mutant. A mutant whose residual passes has
 survived, and that is a failure. A mutant is a mistake in the equation; data on which the equation
-does not hold are no mutant, they go under `inputs`. A check that covers only a part of its
+does not hold are no mutant, they go under `inputs`. Where the check writes down what the page
+prints, it says so with `on_page` (see `page`), and fails if the page prints something else. A check that covers only a part of its
 equation says which, in a sentence under `part`. An equation that only introduces a name is a
 `definition`.
 """
@@ -239,13 +240,14 @@ def run(check):
 
 
 def off_the_page(claims):
-    """In what a check's claims about the page fail; nothing where no chapters can be read."""
+    """In what a check's claims about the page fail; nothing where no chapter can be read, for want
+    of chapters or of what reads them: what is left out then is said elsewhere (`left_out`)."""
     try:
         from .printed import tied
+
+        return [why for why in map(tied.problem, claims) if why]
     except ModuleNotFoundError:
         return []
-    found = map(tied.problem, claims)
-    return [why for why in found if why]
 
 
 def _attempt(name, size, method):
