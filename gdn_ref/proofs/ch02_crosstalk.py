@@ -134,7 +134,7 @@ def mean_squared_cosine(share=1 / d_k, exponent=(d_k - 3) / 2):
         return sp.gamma(a) * sp.gamma(b) / sp.gamma(a + b)
 
     others = {"others": r"\sum_{i \ne j}\|\boldsymbol{v}_i\|^2"}
-    on_page("eq-crosstalk-mean", None, share * sp.Symbol("others"), letters=others)
+    on_page("eq-crosstalk-mean", share * sp.Symbol("others"), letters=others)
     return sp.gammasimp(moment(2) / moment(0) - share)
 
 
@@ -169,7 +169,7 @@ def one_pair_more(weight=1, squared=None, share=1 / d_k, mixed=0, mean=0):
 def squares_add_up(share=1 / d_k, mixed=0, mean=0):
     """Induction over the pairs; base, no other pair: e_j = 0."""
     others = {"others": r"\sum_{i \ne j}\|\boldsymbol{v}_i\|^2"}
-    on_page("eq-crosstalk-mean", None, share * sp.Symbol("others"), letters=others)
+    on_page("eq-crosstalk-mean", share * sp.Symbol("others"), letters=others)
     return one_pair_more(share=share, mixed=mixed, mean=mean)
 
 
@@ -269,7 +269,7 @@ def overlap_of_any_keys(moment=lambda Sigma: (Sigma @ Sigma).trace(), centre=HAL
     mean = sum(p[a] * p[b] * (keys[a].T * keys[b])[0] ** 2 for a, b in product(range(3), repeat=2))
     distance = sum(x**2 for x in Sigma - centre * Sigma.trace() * sp.eye(2))
     second = lambda at: moment(at(r"\boldsymbol{\Sigma}"))
-    on_page("eq-effective-width", None, second, None)
+    on_page("eq-effective-width", second)
     return left_over([mean - moment(Sigma), moment(Sigma) - Sigma.trace() ** 2 / 2 - distance])
 
 

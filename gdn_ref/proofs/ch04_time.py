@@ -110,7 +110,7 @@ def tokens_add_up(**changed):
     """Induction over the tokens, as for eq-crosstalk-mean: token m has the weight alpha^m."""
     letters = {alpha: r"\alpha", "others": r"\sum_{j \ne m}\alpha^{2j}"}
     share = changed.get("share", 1 / Symbol("d_k"))
-    on_page("eq-decay-recall", None, share * Symbol("others"), letters=letters)
+    on_page("eq-decay-recall", share * Symbol("others"), letters=letters)
     return one_pair_more(alpha**m, **changed)
 
 
@@ -139,7 +139,7 @@ def sum_of_the_others(power=2, own=alpha ** (2 * m)):
     last = limit(exp(-power * rate * n), n, oo)  # alpha = exp(-rate)
     endless = (1 - last) / (1 - alpha**power) - own - (1 / (1 - alpha**2) - alpha ** (2 * m))
     all_but_one = (1 / (1 - alpha**2) - own) / d
-    on_page("eq-decay-recall", None, None, all_but_one, letters={alpha: r"\alpha", d: "d_k"})
+    on_page("eq-decay-recall", all_but_one, letters={alpha: r"\alpha", d: "d_k"})
     return [simplify(part) for part in (base, step, start, endless)]
 
 

@@ -78,7 +78,7 @@ def doubling_step(sign=-1, left=None, right=None, selected=BELOW):
     )
     block = Matrix([[upper, 0], [below, lower]])
     X, L = symbols("X L", commutative=False)
-    step = X + sign * (X if left is None else left) * L * (X if right is None else right)
+    step = X + sign * (X if left is None else 1) * L * (X if right is None else 1)
     letters = {X: r"\mathbf{X}^{(b)}", L: r"\mathbf{A} \odot \mathbf{L}_b"}
     on_page("eq-inverse-doubling", step, letters=letters)
     return (block * X_2b - eye(2)).expand()

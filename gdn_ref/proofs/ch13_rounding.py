@@ -109,7 +109,7 @@ def mean_square_of_a_product(cost=columns_cost, alike=False):
         Y = np.array([[at(f"Y_{{{i},{j}}}") for j in at.range("j")] for i in at.range("i")])
         return at(r"\rho^2") * cost(at(r"\mathbf{X}"), Y, at(r"\mathbf{Z}"))
 
-    on_page("eq-rounding-cost", None, printed)
+    on_page("eq-rounding-cost", printed)
     return total - len(signs) * rho**2 * cost(X, Y, Z)
 
 
@@ -143,7 +143,7 @@ def stages_add_up(
         costs = [at(rf"\kappa_{s}^2") for s in at.range("s")]
         return joined(costs, [at(rf"\rho_{s}") for s in at.range("s")])
 
-    on_page("eq-error-budget", None, printed)
+    on_page("eq-error-budget", printed)
     return total - 2**count * joined(costs, sizes)
 
 

@@ -11,10 +11,10 @@ are the parts of the claim that a mutant may replace:
 
 `run` calls the check once as it stands and once per mutant. A mutant whose residual passes has
 survived, and that is a failure. A mutant is a mistake in the equation; data on which the equation
-does not hold are no mutant, they go under `inputs`. Where the check writes down what the page
-prints, it says so with `on_page` (see `page`), and fails if the page prints something else. A check that covers only a part of its
-equation says which, in a sentence under `part`. An equation that only introduces a name is a
-`definition`.
+does not hold are no mutant, they go under `inputs`. Where a check writes down what the page
+prints, it says so with `on_page` (see `page`), and it fails if the page prints something else. A
+check that covers only a part of its equation says which, in a sentence under `part`. An equation
+that only introduces a name is a `definition`.
 """
 
 import importlib

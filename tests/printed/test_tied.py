@@ -116,15 +116,18 @@ def test_a_false_page_turns_the_check_itself_red():
         worlds = [entry.world(draw.anew()) for draw in DRAWS[entry.arithmetic]]
         gap(stated, worlds[0], evaluator := Evaluator(worlds[0]))
         mine, false, red = {c.of for c in claims if not c.condition}, 0, 0
-        for edit, (_, other) in enumerate(mutants(stated, evaluator)):
+        altered = [other for _, other in mutants(stated, evaluator)]
+        for other in altered[::9] + altered[1::9]:
             changed = {n for n, (a, b) in enumerate(zip(stated, other, strict=True)) if a != b}
-            if edit % 12 or not changed & mine or verdict(other, worlds, changed) != "number":
+            if not changed & mine or verdict(other, worlds, changed) != "number":
                 continue
             false += 1
             red += any(tied.problem(claim, other) for claim in claims)
+            if false > 1 and red:
+                break
         assert red or not false, f"{check.name} passes on every false page"
         noticed, of = noticed + red, of + false
-    assert noticed >= 0.9 * of > 300, (noticed, of)
+    assert noticed >= 0.9 * of > 400, (noticed, of)
 
 
 @pytest.mark.parametrize(

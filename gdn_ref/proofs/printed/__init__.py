@@ -4,7 +4,7 @@
 letter means, `mutate` alters it and `pairs` makes two edits at once, `check` holds it to the world
 and counts what was rejected. The modules `chNN` say, label by label, which world an equation is
 evaluated in; `cases` says what the draws of a world have together. `formula` gives a printed side
-to a check that counts, and `tied` compares the expressions of the other checks with what is printed.
+to a check that counts, and `tied` compares what the other checks have with what is printed.
 """
 
 from .check import PRINTED, READ, load, printed, read, run

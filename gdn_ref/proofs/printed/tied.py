@@ -129,9 +129,16 @@ def _pairs(claim, stated, evaluator):
             continue
         for n in _lengths(claim, evaluator, scope):
             at = At(evaluator, scope, claim.letters, n)
-            for mine, part in zip(sides, parts if met else parts[:-1], strict=False):
+            left = None  # the check's own side before this one, if the page calls the two equal
+            for i, (mine, part) in enumerate(
+                zip(sides, parts if met else parts[:-1], strict=False)
+            ):
                 if mine is None:
+                    left = None
                     continue
+                if left is not None and node.info[i - 1] == "=":
+                    yield _alike(number(mine, at), number(left, at))
+                left = mine
                 theirs = [evaluator.value(part, scope)]
                 if node.kind != "chain":
                     theirs.append(asked_for(statement, claim.of, stated, world, scope))
