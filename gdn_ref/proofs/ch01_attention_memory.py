@@ -1,12 +1,14 @@
 """Chapter 1: attention as a memory, and its three forms (its costs are in ch01_cost)."""
 
 from itertools import combinations
+from math import prod
 
 import numpy as np
 import sympy as sp
 
 from .. import linear_attention
 from .data import hard_inputs, relative_error
+from .page import on_page
 from .registry import definition, verifies
 from .symbols import entries, no_tokens, stacked
 from .token_forms import modular_tokens, ones_below
@@ -53,6 +55,12 @@ def no_finite_feature_map(
         scores = sp.Matrix(m, m, lambda i, j, m=m: score(x, i, list(keys(m))[j]))
         differences = sp.prod(factor(x, i, j) for i, j in combinations(range(m), 2))
         residuals.append(sp.expand(scores.det(method="berkowitz") - differences))
+
+    def printed(at):
+        pairs = combinations(range(at.scope["m"]), 2)
+        return prod((factor(at("e"), i, j) for i, j in pairs), start=1)
+
+    on_page("eq-no-finite-feature-map", printed)
     return residuals
 
 
@@ -69,6 +77,11 @@ def reordering(mask=lambda: 1, swap=False):
     """Without a mask, keys and values may be multiplied first."""
     Q, K, V = entries("q", 4, 3), entries("k", 4, 3), entries("v", 4, 2)
     right = K @ (Q.T @ V) if swap else Q @ (K.T @ V)
+
+    def last_first(Q, K, V):
+        return K @ (Q.T @ V) if swap else Q @ (K.T @ V)
+
+    on_page("eq-reordering", lambda at: last_first(*(at(rf"\mathbf{{{x}}}") for x in "QKV")))
     return sp.Matrix((mask() * (Q @ K.T)) @ V - right).expand()
 
 
@@ -101,6 +114,7 @@ def state_is_a_sum(start=before, past=V.T * K, written=v * k.T):
     base = no_tokens((start + past).subs(t, t + 1), t) - before
     recurrence = (before + V.T * K) + v * k.T
     grown = before + stacked(lambda V, K: V.T * K, (V, v.T), (K, k.T))
+    on_page("eq-linear-attention-state", start + past + written, letters={before: r"\mathbf{S}_0"})
     return [base, recurrence - grown, grown - (start + past + written)]
 
 
@@ -120,6 +134,7 @@ def parallel_row(start=q.T * before.T, own=q.T * k * v.T, future=UNSEEN):
     """Row t of the masked product is the token's read-out `(S_t q_t)^T`."""
     S = before + V.T * K + v * k.T
     row = start + (q.T * K.T) * V + own + future
+    on_page("eq-linear-attention-parallel", row, row=True, letters={before: r"\mathbf{S}_0"})
     return sp.expand((S * q).T - row)
 
 
@@ -184,6 +199,7 @@ def exact_recall(answers=lambda V: V, bend=None):
     keys = (bend or sp.eye(3)) * (sp.eye(3) - X) * (sp.eye(3) + X).adjugate()
     values = sp.Matrix(3, 2, sp.symbols("v:6"))
     S = values.T * keys
+    on_page("eq-exact-recall", lambda at: answers(at(r"\boldsymbol{v}_j")))
     return (S * keys.T - (sp.eye(3) + X).det() ** 2 * answers(values).T).expand()
 
 
@@ -231,4 +247,10 @@ def divided_by_the_weights(divisor=lambda z, q: z @ q, late=0, kept=1):
         # S q / d is the mean if S q times the sum of the weights is d times the weighted values
         d = divisor(before if late else z, x.Q[t])
         residuals.append((S @ x.Q[t]) * total - (weights @ x.V[: t + 1]) * d)
+
+    def printed(at):
+        z, q = (at(rf"\boldsymbol{{{x}}}_t")[:, 0] for x in "zq")
+        return at(r"\mathbf{S}_t\boldsymbol{q}_t") / divisor(z, q)
+
+    on_page("eq-normalised-linear-attention", printed)
     return residuals

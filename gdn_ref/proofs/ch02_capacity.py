@@ -1,5 +1,6 @@
 """Chapter 2: what a matrix can hold at all, the best matrix, and recognition by a margin."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -8,6 +9,7 @@ import sympy as sp
 from .. import linear_attention
 from .ch02_crosstalk import HALF, left_over
 from .data import hard_inputs, relative_error, unit
+from .page import on_page
 from .registry import verifies
 from .symbols import letters
 
@@ -142,6 +144,7 @@ def share_that_is_lost(left=lambda n, d: 1 - sp.Rational(d, n)):
         projection = K * gram.adjugate() * K.T
         lost = (gram.det() * sp.eye(3) - projection).trace() / 3
         residual.append(lost - left(3, d) * gram.det())
+    on_page("eq-least-squares-error", lambda at: float(left(at("n"), at("d_k"))))
     return left_over(residual)
 
 
@@ -162,6 +165,8 @@ factor, x = sp.symbols("lambda x", positive=True)
 def scaled_read(best=1 / (1 + x), least=x / (1 + x)):
     """The signal loses (1 - f)^2, the crosstalk keeps f^2 x: complete the square."""
     scaled = (1 - factor) ** 2 + factor**2 * x
+    claim = least + (1 + x) * (factor - best) ** 2
+    on_page("eq-best-scale", (1 - factor) ** 2 + factor**2 * x, claim, letters={factor: r"\lambda"})
     return sp.simplify(scaled - least - (1 + x) * (factor - best) ** 2)
 
 
@@ -204,6 +209,12 @@ def margin_moments(variance=lambda n, d, m: (1, m, 2 * (n - 1), d * m)):
         a, b, e, f = variance(n, d, m)
         claim = sp.Rational(a, b) + sp.Rational(e, f)
         residual += [total - count, sp.Rational(squares, count) - 1 - claim]
+
+    def printed(at):
+        a, b, e, f = variance(at("n"), at("d_k"), at("d_v"))
+        return Fraction(a, b) + Fraction(e, f)
+
+    on_page("eq-retrieval-margin", printed, of=1)
     return residual
 
 
@@ -248,4 +259,5 @@ SCORE = sp.sqrt(pairs / (d_k * d_v)) * sp.sqrt(2 * sp.log(rivals))  # of the bes
 def best_rival_reaches_one(most=MOST):
     """With so many pairs the best of N rivals scores 1; they hold d_k d_v / (2 ln 2) bits."""
     reached = (SCORE**2).subs(pairs, most) - 1
+    on_page("eq-margin-pairs", None, most)
     return [sp.simplify(reached), sp.simplify(most * sp.log(rivals, 2) - d_k * d_v / sp.log(4))]

@@ -1,5 +1,6 @@
 """Chapter 2: what a read returns, how large the crosstalk is, and how little keys can help."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -7,10 +8,21 @@ import sympy as sp
 
 from .. import linear_attention
 from .data import hard_inputs, relative_error
+from .page import TOKEN, on_page
 from .registry import verifies
 from .symbols import K, S, V, d_k, entries, k, letters, v
 
 HALF = sp.Rational(1, 2)
+
+
+def _but_its_own(letter):
+    return lambda at: np.delete(at(rf"\mathbf{{{letter}}}"), at.scope["j"] - 1, axis=0)
+
+
+ONE_READ = {  # the pair that is asked for, and all others
+    K: _but_its_own("K"), V: _but_its_own("V"),
+    k: r"\boldsymbol{k}_j", v: r"\boldsymbol{v}_j",
+}  # fmt: skip
 
 
 def left_over(parts):
@@ -32,6 +44,7 @@ def reads_at_all_keys(gram=lambda K: K @ K.T):
     """After the package's loop has written n pairs, row j of `K S^T` is the read at key j."""
     K, V = entries("k", 3, 2), entries("v", 3, 2)
     _, state = linear_attention.recurrent(K, K, V)
+    on_page("eq-gram-recall", lambda at: gram(at(r"\mathbf{K}")) @ at(r"\mathbf{V}"))
     return left_over((K @ state.T - gram(K) @ V).ravel())
 
 
@@ -48,6 +61,7 @@ def reads_at_all_keys(gram=lambda K: K @ K.T):
 def crosstalk_of_one_read(own=v * (k.T * k), others=V.T * (K * k)):
     """The n - 1 other pairs, stacked in K and V, and the pair (k, v) that is asked for."""
     state = V.T * K + v * k.T
+    on_page("eq-crosstalk", own + others, letters=ONE_READ)
     return sp.expand(state * k - own - others)
 
 
@@ -91,6 +105,11 @@ def crosstalk_bound(power=2, pairs=HALF):
         ((overlaps[i] * values[m] - overlaps[m] * values[i]) ** 2).sum()
         for i, m in product(range(3), repeat=2)
     )
+    letters = {
+        "g": rf"\sum_{{i \ne j}}\rho_{{ij}}^{power}",
+        "v": r"\sum_{i \ne j}\|\boldsymbol{v}_i\|^2",
+    }
+    on_page("eq-crosstalk-bound", None, sp.Symbol("g") * sp.Symbol("v"), letters=letters)
     return left_over([bound - (error**2).sum() - pairs * gap])
 
 
@@ -114,6 +133,8 @@ def mean_squared_cosine(share=1 / d_k, exponent=(d_k - 3) / 2):
         a, b = sp.Rational(power + 1, 2), exponent + 1
         return sp.gamma(a) * sp.gamma(b) / sp.gamma(a + b)
 
+    others = {"others": r"\sum_{i \ne j}\|\boldsymbol{v}_i\|^2"}
+    on_page("eq-crosstalk-mean", share * sp.Symbol("others"), letters=others)
     return sp.gammasimp(moment(2) / moment(0) - share)
 
 
@@ -147,6 +168,8 @@ def one_pair_more(weight=1, squared=None, share=1 / d_k, mixed=0, mean=0):
 )
 def squares_add_up(share=1 / d_k, mixed=0, mean=0):
     """Induction over the pairs; base, no other pair: e_j = 0."""
+    others = {"others": r"\sum_{i \ne j}\|\boldsymbol{v}_i\|^2"}
+    on_page("eq-crosstalk-mean", share * sp.Symbol("others"), letters=others)
     return one_pair_more(share=share, mixed=mixed, mean=mean)
 
 
@@ -207,6 +230,17 @@ def least_total_overlap(floor=lambda n, d: sp.Rational(n * n, d), own=0):
     length = (keys.T * keys).trace() / n
     overlaps = sum(x**2 for x in keys * keys.T)
     distance = sum(x**2 for x in keys.T * keys - sp.Rational(n, d) * length * sp.eye(d))
+
+    def printed(at):
+        n, d = at("n"), at("d_k")
+        return (
+            Fraction(floor(n, d))
+            - n
+            + own * n
+            + at(r"\|\mathbf{K}^\top\mathbf{K} - \frac{n}{d_k}\mathbf{I}\|^2")
+        )
+
+    on_page("eq-welch-bound", printed)
     return left_over([overlaps - (floor(n, d) + own * n) * length**2 - distance])
 
 
@@ -221,7 +255,7 @@ def least_total_overlap(floor=lambda n, d: sp.Rational(n * n, d), own=0):
         "distance from I / d_k^2": {"centre": sp.Rational(1, 4)},
     },
 )
-def overlap_of_any_keys(moment=lambda Sigma: (Sigma * Sigma).trace(), centre=HALF):
+def overlap_of_any_keys(moment=lambda Sigma: (Sigma @ Sigma).trace(), centre=HALF):
     """Three keys with symbols for their probabilities: the mean squared overlap is trace Sigma^2.
 
     For unit keys trace Sigma = 1, and then trace Sigma^2 - 1/d_k is the squared distance of Sigma
@@ -234,6 +268,8 @@ def overlap_of_any_keys(moment=lambda Sigma: (Sigma * Sigma).trace(), centre=HAL
         Sigma += share * key * key.T
     mean = sum(p[a] * p[b] * (keys[a].T * keys[b])[0] ** 2 for a, b in product(range(3), repeat=2))
     distance = sum(x**2 for x in Sigma - centre * Sigma.trace() * sp.eye(2))
+    second = lambda at: moment(at(r"\boldsymbol{\Sigma}"))
+    on_page("eq-effective-width", second)
     return left_over([mean - moment(Sigma), moment(Sigma) - Sigma.trace() ** 2 / 2 - distance])
 
 
@@ -249,4 +285,5 @@ def overlap_of_any_keys(moment=lambda Sigma: (Sigma * Sigma).trace(), centre=HAL
 )
 def old_answer_stays(before=S * k, written=v * (k.T * k)):
     """Read at the key that was just written: the old answer is still in the sum."""
+    on_page("eq-overwrite", before + written, letters=TOKEN)
     return sp.expand((S + v * k.T) * k - before - written)

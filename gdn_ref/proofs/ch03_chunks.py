@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import linear_attention
 from .data import hard_inputs, relative_error
+from .page import on_page, row_of, rows_of
 from .registry import verifies
 from .symbols import K, S, V, k, no_tokens, q, stacked, v
 from .token_forms import (
@@ -18,6 +19,11 @@ from .token_forms import (
     uncorrected,
     without_decay,
 )
+
+CHUNK = {"S": r"\mathbf{S}_{[n]}", "k": row_of(r"\mathbf{K}_n"), "q": row_of(r"\mathbf{Q}_n")} | {
+    x: rows_of(rf"\mathbf{{{x}}}_n") for x in "KV"
+}
+CHUNK["v"] = row_of(r"\mathbf{V}_n")
 
 
 @verifies(
@@ -41,6 +47,12 @@ def mask_in_blocks(inside=lambda C: ones_below(C, 0), past=lambda N: ones_below(
         full = np.ones((C, C), dtype=int)
         blocks = np.kron(np.eye(N, dtype=int), inside(C)) + np.kron(past(N), full)
         residuals.append(int(abs(mask - blocks).max()))
+
+    def three(at):
+        full = np.ones((at.scope["C"],) * 2, dtype=int)
+        return np.kron(np.eye(3, dtype=int), inside(len(full))) + np.kron(past(3), full)
+
+    on_page("eq-mask-blocks", three)
     return residuals
 
 
@@ -65,6 +77,8 @@ def chunk_step(old=q.T * S.T, earlier=q.T * K.T, own=q.T * k * v.T, write=v * k.
     before = S + V.T * K
     after = S + stacked(lambda V, K: V.T * K, (V, v.T), (K, k.T))
     row = old + earlier * V + own
+    on_page("eq-linear-attention-chunk", row, letters=CHUNK, row=r"\mathbf{K}_n")
+    on_page("eq-linear-attention-chunk", before + write, of=1, letters=CHUNK, last=r"\mathbf{K}_n")
     return [no_tokens(before) - S, before + write - after, (after * q).T - row]
 
 

@@ -8,7 +8,7 @@ import sympy as sp
 from .. import linear_attention
 from ..chunking import scan_chunks, scan_tokens
 from .counting import Traffic, multiplications
-from .page import side
+from .page import on_page, side
 from .registry import verifies
 from .token_forms import ones_below
 
@@ -113,6 +113,8 @@ def crossover(mean=MEAN, chunk=C + MEAN, saving=T / (C + MEAN)):
     """The three counts over 2 T (d_k + d_v), and the ratio of the last two."""
     unit = 2 * T * (m + n)
     shares = [F_RECURRENT / unit - mean, F_CHUNK / unit - chunk, F_PARALLEL / unit - T]
+    on_page("eq-flops-crossover", F_RECURRENT / mean, F_CHUNK / chunk, F_PARALLEL / T)
+    on_page("eq-flops-crossover", saving, of=1)
     return [sp.simplify(x) for x in (*shares, F_PARALLEL / F_CHUNK - saving)]
 
 
@@ -163,6 +165,8 @@ def bytes_are_counted(formula=BYTES):
 def intensity(wide=2 * b, through_memory=C / b, on_chip=(C + MEAN) / b):
     """FLOPs over bytes, with a state twice as wide as a token, and with a state that stays."""
     stays = sp.limit(BYTES, b_S, 0)
+    on_page("eq-arithmetic-intensity", through_memory)
+    on_page("eq-arithmetic-intensity", on_chip, of=1)
     return [
         sp.simplify(F_CHUNK / BYTES.subs(b_S, wide) - through_memory),
         sp.simplify(F_CHUNK / stays - on_chip),
@@ -187,6 +191,7 @@ HALF = sp.Rational(1, 2)
 def one_part_grows_one_falls(power=HALF, least=2, factor=x / C):
     """Multiplied out."""
     square = (C - (y / x) ** power) ** 2
+    on_page("eq-complete-square", x * C + y / C, least * sp.sqrt(x * y) + factor * square)
     return sp.expand(x * C + y / C - least * sp.sqrt(x * y) - factor * square)
 
 
@@ -209,6 +214,11 @@ def best_chunk_size(best=BEST, slope=2 * (m + n)):
     """The time per token, less its value at the best size, is a square over C: never negative."""
     time = (F_CHUNK + rho * BYTES) / T  # in the time of one FLOP
     excess = time - time.subs(C, best)
+    rho_ = {rho: r"\rho"}
+    on_page("eq-best-chunk-size", best, letters=rho_)
+    least = {"least": lambda at: at(r"\tau(C_\ast)"), "best": lambda at: at(r"C_\ast")}
+    above = slope * (C - sp.Symbol("best")) ** 2 / C
+    on_page("eq-best-chunk-size", None, sp.Symbol("least") + above, of=1, letters=least)
     return sp.simplify(excess - slope * (C - best) ** 2 / C)
 
 
@@ -227,6 +237,7 @@ def storage(best=GEOMETRIC, stored=m * n / C + C):
     """N states and N blocks of scores, over T tokens; the excess over the least is a square."""
     kept = (N * m * n + N * C**2) / (N * C)
     least = 2 * sp.sqrt(m * n)
+    on_page("eq-chunk-storage", stored, least + (C - best) ** 2 / C)
     return [
         sp.simplify(kept - stored),
         sp.simplify(stored - least - (C - best) ** 2 / C),

@@ -5,8 +5,10 @@ from math import inf
 import numpy as np
 
 from .. import scalar_decay
+from . import lines
 from .ch03_chunks import NEITHER
 from .data import hard_inputs, worst
+from .page import on_page
 from .registry import definition, verifies
 from .symbols import D, K, S, V, alpha, gamma, k, no_tokens, q, v
 from .token_forms import (
@@ -42,6 +44,7 @@ def unrolled_step(old=alpha * gamma * S, earlier=alpha * V.T * D * K, write=v * 
     Row r + 1 is alpha times that, and 1 for the token itself.
     """
     state = gamma * S + V.T * D * K
+    on_page("eq-scalar-decay-unrolled", old + earlier + write)
     return [no_tokens(state) - S, (alpha * state + v * k.T) - (old + earlier + write)]
 
 
@@ -74,6 +77,8 @@ def chunk_step(
     state = alpha * (gamma * S + V.T * D * K) + v * k.T
     row = scale * q.T * S.T + scores * V + own
     base = no_tokens(gamma * S + V.T * D * K) - S
+    on_page("eq-scalar-decay-chunk", row, row=True)
+    on_page("eq-scalar-decay-chunk", old + earlier + write, of=1)
     return [base, state - (old + earlier + write), (state * q).T - row]
 
 
@@ -153,6 +158,12 @@ def unrolled_at_real_size(
 def parallel_at_real_size(mask=decay_mask, scores=lambda x: x.Q @ x.K.T):
     """(Gamma . Q K^T) V against the token loop: degree at most 130."""
     x = modular_tokens()
+
+    def printed(at):
+        x = lines.Names(at, lines.NAMES)
+        return (mask(x.alpha) * scores(x)) @ x.V
+
+    on_page("eq-scalar-decay-parallel", printed)
     return (mask(x.alpha) * scores(x)) @ x.V - uncorrected(from_empty(x))[0]
 
 

@@ -7,8 +7,10 @@ import numpy as np
 from sympy import ZZ, IndexedBase, Sum, exp, ring, symbols
 
 from ..chunking import decay
+from . import lines
 from .data import hard_inputs, relative_error
 from .modular import join, reciprocal
+from .page import on_page
 from .registry import definition, verifies
 from .token_forms import decay_from_start, decay_mask, modular_tokens, ones_below, rows
 
@@ -55,6 +57,11 @@ def stretches_join(log_Gamma=stretch, log_gamma=lambda r: stretch(0, r)):
 def sums_of_logarithms(last=lambda r: r + 1, sums=sum):
     """exp(g_1 + ... + g_r) against the product of exp(g_j)."""
     logs = symbols("g_:6")
+
+    def printed(at):
+        return exp(sums([at(f"g_{j}") for j in range(1, last(at.n - 1) + 1)]))
+
+    on_page("eq-gamma", printed, of=1)
     return [exp(sums(logs[: last(r)])) - prod(exp(g) for g in logs[: r + 1]) for r in range(4)]
 
 
@@ -98,6 +105,12 @@ def mask_is_the_ratio(mask=decay_mask):
 
     Cleared of its denominators the claim has degree at most 64.
     """
+
+    def printed(at):
+        Gamma = mask(lines.Names(at, lines.NAMES).alpha)
+        return Gamma[at.scope["r"] - 1, at.scope["i"] - 1]
+
+    on_page("eq-decay-mask-factor", printed, of=2)
     return mask(modular_tokens().alpha[:64]) - mask_of_ratios()
 
 
@@ -153,13 +166,20 @@ def stretches_of_symbols_join(first=1, last=1):
     },
 )
 def inverse_of_the_mask(
-    weights=lambda alpha: alpha[1:], shift=lambda alpha: np.eye(64, k=-1, dtype=np.int64)
+    weights=lambda alpha: alpha[1:], shift=lambda alpha: np.eye(len(alpha), k=-1, dtype=np.int64)
 ):
     """(I - N) Gamma = I with N_{r,r-1} = alpha_r, Gamma from ratios: degree at most 65."""
-    alpha = modular_tokens().alpha[:64]
-    diagonal = join([alpha[:1] * 0, weights(alpha)], np.concatenate)
-    N = rows(diagonal, shift(alpha))
-    Gamma = mask_of_ratios()
+
+    def shifted(alpha):
+        return rows(join([alpha[:1] * 0, weights(alpha)], np.concatenate), shift(alpha))
+
+    N, Gamma = shifted(modular_tokens().alpha[:64]), mask_of_ratios()
+
+    def printed(at):
+        Gamma, alpha = at(r"\boldsymbol{\Gamma}"), lines.Names(at, lines.NAMES).alpha
+        return Gamma - shifted(alpha) @ Gamma
+
+    on_page("eq-decay-mask-inverse", printed)
     return Gamma - N @ Gamma - np.eye(64, dtype=np.int64)
 
 
@@ -239,4 +259,13 @@ def blocks_below_the_diagonal(
         thin = (left[:, None] * Q[m:]) @ (right[:, None] * K[:m]).T
         residual.append(Gamma[m:, :m] - np.outer(left, right))
         residual.append((Gamma * (Q @ K.T))[m:, :m] - thin)
+
+    def printed(at, thin=True):
+        Gamma, m = at(r"\boldsymbol{\Gamma}"), at("m")
+        left, right = to_reader(Gamma, m), to_cut(Gamma, m)
+        Q, K = at(r"\mathbf{Q}")[m:], at(r"\mathbf{K}")[:m]
+        return (left[:, None] * Q) @ (right[:, None] * K).T if thin else np.outer(left, right)
+
+    on_page("eq-decay-semiseparable", lambda at: printed(at, thin=False))
+    on_page("eq-decay-semiseparable", printed, of=1)
     return residual

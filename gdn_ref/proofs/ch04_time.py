@@ -6,6 +6,7 @@ import numpy as np
 from sympy import (
     Function,
     Rational,
+    Symbol,
     diff,
     exp,
     expand,
@@ -14,11 +15,13 @@ from sympy import (
     log,
     oo,
     simplify,
+    sqrt,
     symbols,
 )
 
 from .ch02_crosstalk import one_pair_more
 from .data import relative_error
+from .page import on_page
 from .registry import verifies
 
 alpha, u = symbols("alpha u", positive=True)
@@ -50,6 +53,8 @@ def half_life_and_window(
     base = window.subs(n, 0)
     step = window + alpha**n - window.subs(n, n + 1)
     many = limit(window.subs(alpha, exp(-rate)), n, oo) - whole(exp(-rate))
+    on_page("eq-half-life", half_life, letters={rate: "|g|"})
+    on_page("eq-half-life", window, window, whole(alpha), of=1, letters={alpha: r"\alpha"})
     return [simplify(halved), simplify(base), simplify(step), simplify(many)]
 
 
@@ -103,6 +108,9 @@ def crosstalk_of_a_stream(
 )
 def tokens_add_up(**changed):
     """Induction over the tokens, as for eq-crosstalk-mean: token m has the weight alpha^m."""
+    letters = {alpha: r"\alpha", "others": r"\sum_{j \ne m}\alpha^{2j}"}
+    share = changed.get("share", 1 / Symbol("d_k"))
+    on_page("eq-decay-recall", share * Symbol("others"), letters=letters)
     return one_pair_more(alpha**m, **changed)
 
 
@@ -130,6 +138,8 @@ def sum_of_the_others(power=2, own=alpha ** (2 * m)):
     start = others(m + 1) - whole(m)
     last = limit(exp(-power * rate * n), n, oo)  # alpha = exp(-rate)
     endless = (1 - last) / (1 - alpha**power) - own - (1 / (1 - alpha**2) - alpha ** (2 * m))
+    all_but_one = (1 / (1 - alpha**2) - own) / d
+    on_page("eq-decay-recall", all_but_one, letters={alpha: r"\alpha", d: "d_k"})
     return [simplify(part) for part in (base, step, start, endless)]
 
 
@@ -151,10 +161,12 @@ def best_decay(best=m / (m + 1)):
     grows = diff(d * ratio / (1 - ratio), u) - d * diff(ratio, u) / (1 - ratio) ** 2
     # x' = u^(m-1) (m + 1) (best - u)
     slope = diff(x, u) - u ** (m - 1) * (m + 1) * (best - u)
+    on_page("eq-best-decay", sqrt(best))
     return [simplify(grows), simplify(slope)]
 
 
 a, bias, A_log = symbols("a dt_bias A_log", real=True)
+GATE = {a: "x_t", bias: 0, A_log: r"\ln A"}  # x_t is a + dt_bias
 A = exp(A_log)
 
 
@@ -182,6 +194,8 @@ SLOPE = -A * sigmoid(a + bias)
 def gate_as_a_power(power=A, inside=-(a + bias)):
     """The logarithms of both sides of exp(-exp(A_log) softplus(x)) = sigmoid(-x)^exp(A_log)."""
     g = -A * softplus(a + bias)
+    on_page("eq-decay-gate", g, letters=GATE)
+    on_page("eq-decay-gate", exp(g), exp(g), sigmoid(inside) ** power, of=1, letters=GATE)
     return simplify(expand_log(g - power * log(sigmoid(inside)), force=True))
 
 
@@ -217,4 +231,6 @@ def gradient_of_the_gate(by_A_log=lambda g: g, by_a=SLOPE):
     """The derivatives of g = -exp(A_log) softplus(a + dt_bias)."""
     g = -A * softplus(a + bias)
     parts = (diff(g, A_log) - by_A_log(g), diff(g, a) - by_a, diff(g, bias) - by_a)
+    on_page("eq-gate-gradient", by_A_log(g), letters=GATE)
+    on_page("eq-gate-gradient", by_a, of=1, letters=GATE)
     return [simplify(part) for part in parts]

@@ -7,6 +7,7 @@ from gdn_ref import delta_rule
 
 from .ch05_step import KEY, key, kT, n, old, value
 from .data import relative_error
+from .page import TOKEN, on_page
 from .registry import verifies
 from .words import reduce
 
@@ -27,6 +28,8 @@ eT, X = symbols("e^T X", commutative=False)
 def exact_rewrite(strength=1 / n):
     """With beta = 1 / ||k||^2 the memory answers v at k."""
     after = old + strength * (value - old * key) * kT
+    on_page("eq-exact-rewrite", after, letters=TOKEN)
+    on_page("eq-exact-rewrite", value, of=1, letters=TOKEN)
     return reduce(after * key, KEY) - value
 
 
@@ -47,6 +50,8 @@ def smallest_change(strength=1 / n, answer=value, size=1 / n):
     """
     after = old + strength * (value - old * key) * kT
     product = reduce(eT * (X - after) * key, KEY | {X * key: answer})
+    miss = {"ee": r"\|\boldsymbol{v}_t - \mathbf{S}_{t-1}\boldsymbol{k}_t\|^2"}
+    on_page("eq-smallest-change", sqrt(Symbol("ee") * size), of=1, letters=TOKEN | miss)
     return [product, simplify(n * strength**2 - size)]
 
 
@@ -84,6 +89,7 @@ def proximal_step(strength=eta / (1 + eta * n)):
     after = old + strength * (value - old * key) * kT
     slope = -(value - after * key) * kT + (after - old) / eta
     word = reduce(slope, KEY)
+    on_page("eq-proximal-step", strength, condition=True, letters=TOKEN | {eta: r"\eta"})
     return [simplify(word.coeff(value * kT)), simplify(word.coeff(old * key * kT))]
 
 
@@ -100,4 +106,6 @@ def proximal_step(strength=eta / (1 + eta * n)):
 def sigmoid_is_a_trust(trust=exp):
     """eta / (1 + eta), the strength for a unit key, is the sigmoid of b for eta = e^b."""
     b = Symbol("b", real=True)
+    sides = (eta / (1 + eta), eta / (1 + eta), trust(b) / (1 + trust(b)))
+    on_page("eq-sigmoid-trust", *sides, letters={eta: r"\eta"})
     return simplify(trust(b) / (1 + trust(b)) - 1 / (1 + exp(-b)))

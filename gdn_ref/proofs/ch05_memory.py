@@ -3,17 +3,25 @@
 from itertools import product
 
 import numpy as np
-from sympy import Matrix, Rational, expand, prod, simplify, symbols
+from sympy import Matrix, Rational, Symbol, expand, prod, simplify, symbols
 
 from gdn_ref import delta_rule
 
 from . import modular
 from .ch05_step import KEY, beta, key, kT, n, old, value
 from .data import hard_inputs, relative_error
+from .page import TOKEN, on_page
 from .registry import verifies
 from .words import reduce
 
 K, K_T, V_T, X = symbols("K K^T V^T X", commutative=False)
+ANSWER = {  # at one of several orthonormal keys
+    "S": r"\mathbf{S}_0", "k": r"\boldsymbol{k}_j", "v": r"\boldsymbol{v}_j", "beta": r"\beta_j",
+}  # fmt: skip
+LIMIT = {
+    "S": r"\mathbf{S}_0", "K": r"\mathbf{K}", "V": r"\mathbf{V}",
+    "G^-1": r"(\mathbf{K}\mathbf{K}^\top)^{-1}",
+}  # fmt: skip
 
 
 @verifies(
@@ -39,6 +47,16 @@ def repeated_key(keep=lambda b: 1 - b, share=lambda b: b, after=1):
             share(strengths[i]) * prod(kept[i + after :]) * values[i] for i in range(m)
         )
         residual.append(expand(reduce(state * key, KEY).subs(n, 1) - claim))
+
+    def printed(at):
+        b = [at(rf"\beta_{i}") for i in range(1, at.scope["m"] + 1)]
+        answer = prod(map(keep, b)) * at(r"\mathbf{S}_0\boldsymbol{k}")
+        for i, strength in enumerate(b, 1):
+            later = prod(map(keep, b[i - 1 + after :]))
+            answer = answer + share(strength) * later * at(rf"\boldsymbol{{v}}_{i}")
+        return answer
+
+    on_page("eq-delta-overwrite", printed)
     return residual
 
 
@@ -90,6 +108,7 @@ def orthonormal_keys(keep=1 - beta, share=beta, overlap=0, back=0, norm2=1):
     rules = {K * key: overlap * earlier, kT * key: norm2, kT * earlier: back}
     own = reduce(after * key, rules) - (keep * old * key + share * value)
     others = reduce(after * earlier, rules) - expand(state * earlier)
+    on_page("eq-delta-orthonormal", keep * old * key + share * value, letters=ANSWER)
     return [expand(own), expand(others)]
 
 
@@ -122,6 +141,7 @@ def orthonormal_keys_in_code(adds=False, cosine=None):
 def distance_to_a_solution(answer=value, factor=1 - beta * key * kT, target=X):
     """S_t - X = (S_{t-1} - X)(I - beta k k^T)."""
     after = old + beta * (value - old * key) * kT
+    on_page("eq-delta-error", (old - X) * factor, letters=TOKEN | {X: r"\mathbf{X}"})
     return reduce(after - target - (old - X) * factor, {X * key: answer})
 
 
@@ -197,6 +217,7 @@ def limit_recalls_all(inverse=None, asked=None, start=old):
     inverse = G_inverse if inverse is None else inverse
     asked = V_T - old * K_T if asked is None else asked
     answers = (start + asked * inverse * K) * K_T
+    on_page("eq-delta-least-squares", start + asked * inverse * K, letters=LIMIT)
     return reduce(answers, {K * K_T: G, G_inverse * G: 1}) - V_T
 
 
@@ -234,6 +255,14 @@ def stream(share=lambda d: Rational(1, d), lost=beta * (2 - beta), gained=beta**
         claim = (1 - lost * share(d)) * size(state) + gained * size(v)
         residual.append(mean_P - (1 - beta * share(d)) * Matrix.eye(d))
         residual.append(expand(mean_size - claim))
+
+    def printed(at):
+        letters = {beta: r"\beta", "nu": r"\nu_{t-1}", "mu": r"\mu", "d": "d_k"}
+        return at.value(
+            (1 - lost * share(at("d_k"))) * Symbol("nu") + gained * Symbol("mu"), letters
+        )
+
+    on_page("eq-delta-stream", printed, of=1)
     return residual
 
 
@@ -256,4 +285,5 @@ def squared_norm_settles(settled=mu * beta * d_k / (2 - beta)):
     lost = beta * (2 - beta) / d_k
     after = (1 - lost) * size_now + beta**2 * mu
     nearer = after - settled - (1 - lost) * (size_now - settled)
+    on_page("eq-stream-settles", settled, letters={mu: r"\mu", beta: r"\beta"})
     return [simplify(after.subs(size_now, settled) - settled), simplify(nearer)]

@@ -10,6 +10,7 @@ from sympy import Symbol, Trace, expand, sqrt, symbols
 from gdn_ref import delta_rule
 
 from .data import hard_inputs, relative_error
+from .page import TOKEN, on_page
 from .registry import definition, verifies
 from .symbols import I_k, S, beta, k, letters, v
 from .words import reduce
@@ -39,6 +40,7 @@ def loss(state):
 )
 def gradient_of_the_loss(gradient=-(v - S * k) * k.T):
     """Sympy differentiates a trace by a matrix symbol."""
+    on_page("eq-recall-gradient", gradient, letters=TOKEN | {"S": r"\mathbf{S}"})
     return (loss(S).diff(S) - gradient).doit().expand()
 
 
@@ -72,6 +74,7 @@ def entries_of_the_gradient(claim=lambda e, key: -e * key.T):
 def gradient_step(rate=beta, at=S):
     """S - beta grad L(S) is the delta rule; the gradient is taken by sympy, not by hand."""
     slope = loss(S).diff(S).subs(S, at)
+    on_page("eq-gradient-step", (S - rate * slope).doit(), letters=TOKEN)
     return ((S - rate * slope) - (S + beta * (v - S * k) * k.T)).doit().expand()
 
 
@@ -108,6 +111,7 @@ def gradient_step_in_code(share=1.0):
 )
 def two_forms(keep=I_k - beta * k * k.T, write=beta * v * k.T):
     """Correct the answer, or erase a share and write a share: one and the same."""
+    on_page("eq-delta-form", S * keep + write, letters=TOKEN)
     return (S * keep + write - (S + beta * (v - S * k) * k.T)).expand()
 
 
@@ -142,6 +146,7 @@ def two_forms_in_code(left=False, power=1):
 def spill(spilled=value - old * key, overlap=kT * y):
     """S_t y - S_{t-1} y for any y."""
     after = old + beta * (value - old * key) * kT
+    on_page("eq-delta-spill", beta * spilled * overlap, letters=TOKEN)
     return expand(after * y - old * y - beta * spilled * overlap)
 
 
@@ -164,6 +169,8 @@ def erase_and_write(keep=1 - beta * n, write=beta * n, elsewhere=1):
     after = old * (1 - beta * key * kT) + beta * value * kT
     at_key = reduce(after * key, KEY) - keep * old * key - write * value
     at_right_angles = reduce(after * across, KEY) - elsewhere * old * across
+    on_page("eq-erase-and-write", keep * old * key + write * value, letters=TOKEN)
+    on_page("eq-erase-and-write", elsewhere * old * across, of=1, letters=TOKEN)
     return [expand(at_key), expand(at_right_angles)]
 
 
@@ -198,6 +205,7 @@ def erase_and_write_in_code(power=2):
 def residual(ratio=1 - beta * n):
     """What is left of the error at the token's own key."""
     after = old + beta * (value - old * key) * kT
+    on_page("eq-residual", ratio * (value - old * key), letters=TOKEN)
     return expand(reduce(value - after * key, KEY) - ratio * (value - old * key))
 
 

@@ -8,6 +8,7 @@ so proved holds for every d_k and d_v. The number 1 in a word is the identity ma
 from sympy import Matrix, Rational, Symbol, expand, eye, sqrt, symbols
 
 from . import definition, verifies
+from .page import on_page
 from .symbols import letters
 from .words import reduce
 
@@ -18,6 +19,10 @@ P = 1 - beta * k * kT
 F = alpha * P
 lam = alpha * (1 - beta * n)
 KEY = {kT * k: n, kT * y: 0}
+PAGE = {
+    alpha: r"\alpha", beta: r"\beta", n: r"\|\boldsymbol{k}\|^2", k: r"\boldsymbol{k}",
+    S: r"\mathbf{S}",
+}  # fmt: skip
 
 definition(
     "eq-transition",
@@ -38,6 +43,7 @@ definition(
 )
 def erased_answer(erased=beta * (S * k) * kT):
     """S P = S - beta (S k) k^T."""
+    on_page("eq-transition-rows", S - erased, letters=PAGE)
     return expand(S * P - (S - erased))
 
 
@@ -79,6 +85,9 @@ def cases(identity=0, projection=1, reflection=2, norm2=1):
     at = {kT * k: norm2}
     P0, P1, P2 = (P.subs(beta, b) for b in (identity, projection, reflection))
     claims = [P0 - 1, P1 * P1 - P1, P1 * k, P2 * P2 - 1, P2 * k + k]
+    sides = [(P0, 1), (P1 * P1, P1), (P1 * k, 0), (P2 * P2, 1), (P2 * k, -k)]
+    for number, (left, right) in enumerate(sides):
+        on_page("eq-transition-cases", left, right, of=number, letters=PAGE)
     return [reduce(word, at) for word in claims]
 
 
@@ -100,6 +109,9 @@ def eigenvalues(along=lam, across=alpha, times=1):
     trace = alpha * d - alpha * beta * n  # tr I = d, tr k k^T = k^T k
     counted = (d - times) * across + times * along
     apart = [reduce(F * y - across * y, KEY), reduce(F * k - along * k, KEY)]
+    x = symbols("lambda")
+    claim = (x - across) ** (d - times) * (x - along) ** times
+    on_page("eq-transition-eigenvalues", claim, letters=PAGE | {x: r"\lambda"})
     return [*apart, quadratic, expand(trace - counted)]
 
 
@@ -139,6 +151,7 @@ def determinant(corner=1 - beta * n):
     bordered = Matrix([[P, -beta * k], [0, 1]])
     right = Matrix([[1, 0], [-kT, 1]])
     triangular = (left * bordered * right).applyfunc(lambda word: reduce(word, KEY))
+    on_page("eq-transition-determinant", alpha**d * corner, letters=PAGE)
     return list(triangular - Matrix([[1, -beta * k], [0, corner]]))
 
 
@@ -171,4 +184,5 @@ def determinant_in_full(power=lambda size: size):
 )
 def inverse(factor=beta / (1 - beta * n)):
     """P (I + factor k k^T) = I; only the letters k and k^T are words, the fraction is a scalar."""
+    on_page("eq-transition-inverse", 1 + factor * k * kT, letters=PAGE)
     return reduce(P * (1 + factor * k * kT), KEY).coeff(k * kT).together()

@@ -4,8 +4,9 @@ import numpy as np
 from sympy import Abs, Max, expand, sqrt, symbols
 
 from . import verifies
-from .ch06_householder import KEY, F, P, alpha, beta, d, k, kT, lam, n, y
+from .ch06_householder import KEY, PAGE, F, P, alpha, beta, d, k, kT, lam, n, y
 from .data import relative_error
+from .page import on_page
 from .words import reduce
 
 x, xT = symbols("x x^T", commutative=False)
@@ -24,6 +25,11 @@ FADES = symbols("alpha", nonnegative=True)
 def length(lost=beta * (2 - beta * n)):
     """||P x||^2 = ||x||^2 - beta (2 - beta ||k||^2) (k^T x)^2."""
     c, m = symbols("c m")  # k^T x and ||x||^2
+    on_page(
+        "eq-transition-length",
+        m - lost * c**2,
+        letters=PAGE | {c: r"\boldsymbol{k}^\top\boldsymbol{x}", m: r"\|\boldsymbol{x}\|^2"},
+    )
     return reduce(xT * P * P * x, KEY | {kT * x: c, xT * k: c, xT * x: m}) - expand(m - lost * c**2)
 
 
@@ -41,6 +47,7 @@ def squared_singular_values(along=lam**2, across=alpha**2):
     """F^T F = F^2 has these two eigenvalues and no other: the squares of F's."""
     square = F * F  # F is symmetric
     apart = [reduce(square * y - across * y, KEY), reduce(square * k - along * k, KEY)]
+    on_page("eq-transition-norm", sqrt(Max(along, across)), letters=PAGE)
     return [*apart, reduce((square - across) * (square - along), KEY)]
 
 
@@ -72,6 +79,9 @@ def larger_gain(larger=Max, along_key=None, decay=FADES):
         across, along = decay**2, decay**2 * gain**2
         claim = decay * larger(1, Abs(gain) if along_key is None else gain)
         residual.append((sqrt(larger_of(across, along)) - claim).simplify())
+    gain = symbols("gain")
+    norm = decay * larger(1, Abs(gain) if along_key is None else gain)
+    on_page("eq-transition-norm", norm, letters=PAGE | {gain: r"1 - \beta\|\boldsymbol{k}\|^2"})
     return residual
 
 
@@ -119,4 +129,9 @@ def key_norm(norm2=lambda m, eps, size: m / (m + eps), least=1):
     m, eps = symbols("m", nonnegative=True), least * symbols("epsilon", positive=True)
     scaled = (xT / sqrt(m + eps)) * (x / sqrt(m + eps))
     below = (1 - norm2(m, eps, d)).together().is_positive
+    on_page(
+        "eq-key-norm",
+        norm2(m, eps, d),
+        letters={m: r"\|\boldsymbol{x}\|^2", "epsilon": r"\epsilon"},
+    )
     return [reduce(scaled, {xT * x: m}) - norm2(m, eps, d), int(not below)]

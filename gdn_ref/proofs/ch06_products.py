@@ -3,6 +3,7 @@
 from sympy import cos, expand, sin, symbols, trigsimp
 
 from . import verifies
+from .page import on_page
 from .words import reduce
 
 beta, beta1, beta2, c, s = symbols("beta beta_1 beta_2 c s")
@@ -10,6 +11,11 @@ k1, k1T, k2, k2T = symbols("k_1 k_1^T k_2 k_2^T", commutative=False)
 e1, e1T, e2, e2T = symbols("e_1 e_1^T e_2 e_2^T", commutative=False)
 theta = symbols("theta", real=True)
 PLANE = {e1T * e1: 1, e2T * e2: 1, e1T * e2: 0, e2T * e1: 0}  # e_1, e_2 orthonormal
+PAGE = {"theta": r"\theta", "c": r"\boldsymbol{k}_1^\top\boldsymbol{k}_2"} | {
+    f"{x}_{i}": tex.replace("i", str(i))
+    for x, tex in {"e": r"\boldsymbol{e}_i", "k": r"\boldsymbol{k}_i", "beta": r"\beta_i"}.items()
+    for i in (1, 2)
+}
 
 
 def reflection(cosine, sine):
@@ -36,6 +42,7 @@ def two_reflections(turn=2 * theta, swapped=False):
     word = reduce(both - rotation, PLANE)
     pairs = [left * right for left in (e1, e2) for right in (e1T, e2T)]
     rest = expand(word - sum(word.coeff(pair) * pair for pair in pairs))
+    on_page("eq-reflection-rotation", rotation, letters=PAGE)
     return [rest, *(trigsimp(expand(word.coeff(pair), trig=True)) for pair in pairs)]
 
 
@@ -54,6 +61,7 @@ def commutator(factor=beta1 * beta2 * c):
     """P_1 P_2 - P_2 P_1 = beta_1 beta_2 (k_1 . k_2) (k_1 k_2^T - k_2 k_1^T)."""
     P1, P2 = 1 - beta1 * k1 * k1T, 1 - beta2 * k2 * k2T
     claim = factor * (k1 * k2T - k2 * k1T)
+    on_page("eq-transition-commute", claim, letters=PAGE)
     return reduce(P1 * P2 - P2 * P1 - claim, {k1T * k2: c, k2T * k1: c})
 
 
@@ -75,4 +83,12 @@ def parity(strength=2, on_zero=0, norm2=1):
     for bit, used in ((0, on_zero), (1, strength)):
         word = reduce(sign * S * (1 - used * k * kT) * k, {kT * k: norm2})
         residual.append(expand(word - sign * (-1) ** bit * S * k))
+    b = symbols("b")
+    letters = {
+        sign: lambda at: (-1) ** sum(at(f"b_{t}") for t in range(1, at.scope["T"])),
+        b: "b_T",
+        S: r"\mathbf{S}_0",
+        k: r"\boldsymbol{k}",
+    }
+    on_page("eq-parity", sign * (-1) ** b * S * k, letters=letters)
     return residual

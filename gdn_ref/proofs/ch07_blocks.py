@@ -6,12 +6,14 @@ from sympy import MatrixSymbol, ZeroMatrix, symbols
 from .. import delta_rule, wy
 from .ch07_wy import real_size
 from .data import hard_inputs, relative_error
+from .page import on_page
 from .registry import verifies
 from .symbols import FACTOR, WRITE, I_k, K, S, U, W, beta, d_k, d_v, k, no_tokens, u_new, v, w_new
 
 r_1, r_2 = symbols("r_1 r_2", integer=True, nonnegative=True)
 W_1, K_1, U_1 = (MatrixSymbol(f"{n}_1", r_1, d) for n, d in (("W", d_k), ("K", d_k), ("U", d_v)))
 W_2, K_2, U_2 = (MatrixSymbol(f"{n}_2", r_2, d) for n, d in (("W", d_k), ("K", d_k), ("U", d_v)))
+RUNS = {f"{x}_{n}": rf"\mathbf{{{x}}}_{n}" for x in "WUK" for n in (1, 2)}
 
 
 @verifies(
@@ -31,6 +33,8 @@ def merged(C=W_2 * K_1.T):
     first, then = I_k - W_1.T * K_1, I_k - W_2.T * K_2
     P = first * then - (I_k - W_1.T * K_1 - (W_2 - C * W_1).T * K_2)
     H = U_1.T * K_1 * then + U_2.T * K_2 - (U_1.T * K_1 + (U_2 - C * U_1).T * K_2)
+    on_page("eq-wy-merge", W_2 - C * W_1, letters=RUNS)
+    on_page("eq-wy-merge", U_2 - C * U_1, of=1, letters=RUNS)
     return [P, H]
 
 
@@ -55,6 +59,8 @@ def one_more_merged_row(C=lambda W_2: W_2 * K_1.T):
     W_so_far, U_so_far = W_2 - C(W_2) * W_1, U_2 - C(W_2) * U_1
     w_joint = beta * (k - W_1.T * K_1 * k - W_so_far.T * K_2 * k)
     u_joint = beta * (v - U_1.T * K_1 * k - U_so_far.T * K_2 * k)
+    on_page("eq-wy-merge", W_so_far, letters=RUNS)
+    on_page("eq-wy-merge", U_so_far, of=1, letters=RUNS)
     return [w_joint.T - (w.T - C(w.T) * W_1), u_joint.T - (u.T - C(w.T) * U_1)]
 
 
@@ -93,6 +99,7 @@ def the_package_merges(overlap=lambda W, K: W @ K.T, cut=18):
 def one_more_token(row=u_new - S * w_new):
     """Base, r = 0: S. Step: S + (U - W S^T)^T K takes one token and gains one outer product."""
     before = S + U.T * K - S * W.T * K
+    on_page("eq-wy-state", before + row * k.T)
     return [no_tokens(before) - S, before * FACTOR + WRITE - (before + row * k.T)]
 
 
@@ -143,6 +150,7 @@ def the_package_agrees(P_of=lambda W, K: W.T @ K, W_of=wy.w):
 )
 def turned_round(turned=lambda P: FACTOR * P, P_T=I_k - K.T * W, outer=k * w_new.T):
     """Base, r = 0: I. Step: the newest factor goes on the left of I - K^T W, with the same W."""
+    on_page("eq-wy-transpose", P_T - outer)
     return [no_tokens(P_T) - I_k, turned(P_T) - (P_T - outer)]
 
 

@@ -9,6 +9,7 @@ from sympy import MatrixSymbol, ZeroMatrix
 from .. import affine, delta_rule
 from .data import hard_inputs, relative_error
 from .modular import join
+from .page import on_page
 from .registry import definition, verifies
 from .symbols import FACTOR, WRITE, I_k, S, beta, d_k, d_v, k, v
 from .token_forms import modular_tokens
@@ -20,6 +21,9 @@ definition(
 
 P = MatrixSymbol("P", d_k, d_k)
 H = MatrixSymbol("H", d_v, d_k)
+SO_FAR = {  # the products over the tokens before the last
+    x: lambda at, x=x: at(rf"\mathbf{{{x}}}^{{{at.n - 1}}}") for x in "PHFG"
+}
 
 
 def products(K, V, beta, sign=-1, write=lambda b: b):
@@ -65,6 +69,7 @@ def unrolled(P_next=P * FACTOR, H_next=H * FACTOR + WRITE):
     state = S * P + H
     base = state.subs({P: I_k, H: ZeroMatrix(d_v, d_k)}) - S
     step = state + beta * (v - state * k) * k.T - (S * P_next + H_next)
+    on_page("eq-delta-unrolled", S * P_next + H_next, letters=SO_FAR)
     return [base, step]
 
 
@@ -134,6 +139,8 @@ def composition(compose=lambda first, then: (first[0] * then[0], first[1] * then
     in_a_row = (S * one[0] + one[1]) * two[0] + two[1]
     left = compose(compose(one, two), three)
     right = compose(one, compose(two, three))
+    names = {f"{x}_{n}": rf"\mathbf{{{x}}}_{n}" for x in "FG" for n in (1, 2)}
+    on_page("eq-affine-compose", (F, G), letters=names)
     return [in_a_row - (S * F + G), left[1] - right[1]]
 
 

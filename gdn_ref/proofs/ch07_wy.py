@@ -8,6 +8,7 @@ from sympy import MatrixSymbol, ZeroMatrix
 from .ch07_unroll import products, token_loop
 from .modular import P as PRIME
 from .modular import join
+from .page import on_page
 from .registry import verifies
 from .symbols import (
     FACTOR,
@@ -63,6 +64,8 @@ def recursion(K, V, beta):
 def one_more_factor(w=w_new, last=lambda P: P * FACTOR):
     """Base, r = 0: I. Step: I - W^T K, times one factor, loses one outer product."""
     P = I_k - W.T * K
+    on_page("eq-wy-product", P - w * k.T)
+    on_page("eq-wy-product", w, of=1)
     return [no_tokens(P) - I_k, last(P) - (P - w * k.T)]
 
 
@@ -97,6 +100,8 @@ def product_at_real_size(rows=lambda x, W: W):
 def one_more_write(u=u_new, last=lambda H: H * FACTOR):
     """Base, r = 0: nothing. Step: U^T K, times one factor, plus one write."""
     H = U.T * K
+    on_page("eq-wy-sum", H + u * k.T)
+    on_page("eq-wy-sum", u, of=1)
     return [no_tokens(H) - ZeroMatrix(d_v, d_k), last(H) + WRITE - (H + u * k.T)]
 
 
@@ -129,6 +134,7 @@ def sum_as_a_product(product=lambda W, K: W.T * K, row=w_new.T):
     """Base, r = 0: nothing. Step: a row below W and one below K add one outer product."""
     grown = stacked(product, (W, row), (K, k.T))
     base = no_tokens(product(W, K)) - ZeroMatrix(d_k, d_k)
+    on_page("eq-wy-matrix", I_k - product(W, K) - row.T * k.T)
     return [base, grown - (W.T * K + w_new * k.T)]
 
 
@@ -163,6 +169,8 @@ def both_products_in_full(P_of=lambda W, K: W.T @ K, H_of=lambda U, K: U.T @ K):
 def nothing_else_changes(unseen=K, P=I_k - W.T * K):
     """A y orthogonal to all r keys, K y = 0, stays: P y = y. So the change has rank r at most."""
     y = MatrixSymbol("y", d_k, 1)
+    so_far = {"W": lambda at: at(r"\mathbf{W}")[: at.n], "K": lambda at: at(r"\mathbf{K}")[: at.n]}
+    on_page("eq-wy-rank", P * y, y, of=1, letters=so_far | {y: r"\boldsymbol{y}"})
     return ((P - I_k) * y).expand().subs(unseen * y, ZeroMatrix(r, 1))
 
 

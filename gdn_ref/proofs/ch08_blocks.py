@@ -5,12 +5,14 @@ from sympy import Matrix, eye, symbols
 
 from .ch08_inverses import by_blocks, doubling_stages, identity, quarter, substitution
 from .ch08_system import interaction
+from .page import on_page
 from .registry import verifies
 from .token_forms import first_chunk, modular_tokens, ones_below
 
 # The two diagonal blocks of I + A, of any size, and the block below the diagonal.
 upper, lower, below = symbols("upper lower Y", commutative=False)
 BELOW = Matrix([[0, 0], [below, 0]])
+BLOCKS = {upper: r"\mathbf{X}_e^{-1}", lower: r"\mathbf{X}_l^{-1}", below: r"\mathbf{Y}"}
 
 
 def real_size():
@@ -33,6 +35,7 @@ def real_size():
 def two_blocks(sign=-1, left=lower**-1, right=upper**-1):
     """The inverse of a lower triangular pair of blocks; the symbols do not commute."""
     inverse = Matrix([[upper**-1, 0], [sign * left * below * right, lower**-1]])
+    on_page("eq-inverse-blocks", inverse, letters=BLOCKS)
     return (Matrix([[upper, 0], [below, lower]]) * inverse - eye(2)).expand()
 
 
@@ -74,6 +77,10 @@ def doubling_step(sign=-1, left=None, right=None, selected=BELOW):
         X_b if right is None else right
     )
     block = Matrix([[upper, 0], [below, lower]])
+    X, L = symbols("X L", commutative=False)
+    step = X + sign * (X if left is None else 1) * L * (X if right is None else 1)
+    letters = {X: r"\mathbf{X}^{(b)}", L: r"\mathbf{A} \odot \mathbf{L}_b"}
+    on_page("eq-inverse-doubling", step, letters=letters)
     return (block * X_2b - eye(2)).expand()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from sympy import expand, summation, symbols
 
 from .counting import known, multiplications
-from .page import side
+from .page import on_page, side
 from .registry import verifies
 from .token_forms import solve
 
@@ -51,4 +51,6 @@ def products_counted(
         inverted = multiplications(lambda A: solve(A, known(np.eye(len(A)))), (size, size))
         solved = multiplications(solve, (size, size), (size, 3))
         residual += [inverted - inverse(size), solved - solution(size, 3)]
+    on_page("eq-inverse-cost", lambda at: solution(at("C"), at("d")))
+    on_page("eq-inverse-cost", lambda at: inverse(at("C")), of=1)
     return residual

@@ -1,15 +1,17 @@
 """Chapter 8: the entries of (I + A)^-1 as sums over paths, in closed form, and bounded."""
 
 from functools import cache
+from functools import reduce as joined
 
 import numpy as np
-from sympy import ZZ, expand, ring, symbols
+from sympy import ZZ, Abs, expand, ring, symbols
 
 from .. import wy
 from .ch08_inverses import identity, paths, weight
 from .ch08_system import interaction
 from .data import hard_inputs, unit
 from .modular import join
+from .page import on_page
 from .registry import verifies
 from .token_forms import first_chunk, modular_tokens
 from .words import reduce
@@ -52,6 +54,13 @@ def sums_over_all_paths(value=weight, chosen=paths):
 
 beta = symbols("beta")
 s, sT, k, kT = symbols("s s^T k k^T", commutative=False)
+LEFT = {  # of key i, before token r
+    sT: lambda at: joined(
+        np.matmul,
+        [at(rf"\mathbf{{P}}_{l}") for l in range(at.scope["i"] + 1, at.scope["r"])],
+        at(r"\boldsymbol{k}_i^\top"),
+    ),
+}
 
 
 @verifies(
@@ -69,6 +78,7 @@ def what_is_left_of_a_key(entry=-beta * sT * k):
 
     x_r is minus A_rj x_j summed over the earlier j, that is -beta_r s^T k_r.
     """
+    on_page("eq-inverse-entry", entry, letters=LEFT)
     return expand(sT + entry * kT - sT * (1 - beta * k * kT))
 
 
@@ -123,6 +133,7 @@ def what_is_left_never_grows(lost=beta * (2 - beta), norm2=1):
     c, m = symbols("c m")  # s^T k and ||s||^2
     P = 1 - beta * k * kT
     rules = {kT * k: norm2, sT * k: c, kT * s: c, sT * s: m}
+    on_page("eq-inverse-bound", Abs(-beta * sT * k), beta, letters=LEFT)
     return expand(reduce(sT * P * P * s, rules) - (m - lost * c**2))
 
 
@@ -178,6 +189,7 @@ def squares_added(pairs=C * (C - 1) / 2, entry=b**2, at_two=C * (2 * C - 1)):
     That bounds the squared Frobenius norm of I + A and, by eq-inverse-bound, of its inverse; the
     product of the two norms bounds the condition number.
     """
+    on_page("eq-condition-bound", None, BOUND, at_two)
     return [expand(C + pairs * entry - BOUND), expand(BOUND.subs(b, 2) - at_two)]
 
 

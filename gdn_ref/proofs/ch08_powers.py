@@ -7,6 +7,7 @@ from .. import wy
 from .ch08_inverses import powers, squarings, substitution
 from .ch08_system import interaction
 from .data import equal_cosine_keys, relative_error
+from .page import on_page
 from .registry import verifies
 from .token_forms import first_chunk, modular_tokens, ones_below
 
@@ -25,6 +26,11 @@ def both_sums_at_real_size(sign=1, terms=64, factors=64):
     """Sixty-four powers, and six factors, each times I + A. The degree is at most 3 * 63."""
     x = first_chunk(modular_tokens())
     A = interaction(x.K, x.beta)
+    sides = (
+        lambda at: powers(sign * at(r"\mathbf{A}"), terms),
+        lambda at: squarings(sign * at(r"\mathbf{A}"), factors),
+    )
+    on_page("eq-neumann", None, *sides)
     return [
         X + A @ X - np.eye(64, dtype=np.int64)
         for X in (powers(sign * A, terms), squarings(sign * A, factors))
@@ -79,6 +85,8 @@ def one_token_more_in_between(left=lambda n: (1 - a) ** n, ways=lambda n, m: bin
     """
     remaining = simplify(powsimp(left(n) - a * left(n) - left(n + 1)))
     pascal = gammasimp(ways(n, m) + ways(n, m - 1) - ways(n + 1, m))
+    on_page("eq-identical-keys", ways(n, m) * a**m)
+    on_page("eq-identical-keys", -a * left(n), of=1)
     return [remaining, pascal, left(0) - 1, ways(n, 1) - 1]
 
 

@@ -6,6 +6,7 @@ from .. import wy
 from .ch08_inverses import substitution
 from .data import hard_inputs, relative_error
 from .modular import join
+from .page import on_page
 from .registry import definition, verifies
 from .symbols import K, U, W, beta, k, u_new, v, w_new
 from .token_forms import first_chunk, modular_tokens, ones_below, products, rows, solve, strict
@@ -45,6 +46,7 @@ def system_of_w(row=beta * k.T * K.T, own=0 * k.T * k, right=beta * k.T):
     The new row of A is beta k^T K^T, then 0 for the token itself.
     """
     w = w_new.T
+    on_page("eq-wy-w", row * W + own * w + w, right, row=True)
     return (row * W) + (own * w) + w - right
 
 
@@ -79,6 +81,7 @@ def product_at_real_size(matrix=interaction, right=lambda K, beta: rows(beta, K)
 def system_of_u(row=beta * k.T * K.T, right=beta * v.T):
     """The same border with values: only the right-hand side changes."""
     u = u_new.T
+    on_page("eq-ut-u", row * U + u, right, row=True)
     return row * U + u - right
 
 
@@ -137,6 +140,10 @@ def one_matrix_for_both(place=lambda inverse, beta: rows(beta, inverse.T).T, inv
     """T K and T V against the two recursions, run vector by vector."""
     x = first_chunk(modular_tokens())
     T = place(invert(interaction(x.K, x.beta)), x.beta)
+    made = lambda at: place(invert(at(r"\mathbf{A}")), np.diag(at(r"\mathbf{B}")))
+    on_page("eq-ut-transform", made)
+    on_page("eq-ut-transform", lambda at: made(at) @ at(r"\mathbf{K}"), of=1)
+    on_page("eq-ut-transform", lambda at: made(at) @ at(r"\mathbf{V}"), of=2)
     return [T @ source - recursion(x, source) for source in (x.K, x.V)]
 
 

@@ -5,8 +5,10 @@ from functools import cache
 import numpy as np
 from sympy import MatrixSymbol, ZeroMatrix
 
+from . import lines
 from .ch09_chunk import DELTA
 from .modular import Mod
+from .page import ALL, on_page
 from .registry import verifies
 from .symbols import I_k, K, S, U, V, W, beta, d_k, d_v, k, no_tokens, r, stacked, v
 from .token_forms import (
@@ -33,6 +35,7 @@ from .token_forms import (
 )
 def chunk_as_a_map(kept=I_k - W.T * K, written=U.T * K):
     """S + (U - W S^T)^T K, sorted by S."""
+    on_page("eq-delta-chunk-map", S * kept + written, letters=ALL)
     return S + (U.T - S * W.T) * K - (S * kept + written)
 
 
@@ -75,6 +78,12 @@ def weights_of_one_more(earlier=X * (I_k - beta * k * k.T), own=beta * k.T):
     state = V.T * X
     after = state + beta * (v - state * k) * k.T
     grown = stacked(lambda V, X: V.T * X, (V, v.T), (earlier, own))
+    q = MatrixSymbol("q", d_k, 1)
+    letters = {
+        X: lambda at: at(r"\beta_i\boldsymbol{k}_i^\top") @ at(rf"\mathbf{{P}}_{{{at.n - 1},i}}")
+    }
+    weight = lambda at: (own if at.scope["i"] == at.n else earlier) * q
+    on_page("eq-delta-attention-weight", weight, letters=letters)
     return [no_tokens(state) - ZeroMatrix(d_v, d_k), after - grown]
 
 
@@ -98,6 +107,12 @@ def attention_matrix(matrix=lambda x, B: x.scores @ solve(x.A, B)):
     """(M . Q K^T) (I + A)^-1 B V against the token loop from an empty state."""
     tokens = _one_chunk(64, 48)
     x = Chunk(DELTA, **vars(tokens))
+
+    def printed(at):
+        names = lines.Names(at, lines.NAMES)
+        return matrix(names, np.diag(names.beta)) @ names.V
+
+    on_page("eq-delta-attention", printed)
     return matrix(x, diagonal(x.beta)) @ x.V - recurrence(tokens)[0]
 
 

@@ -8,7 +8,9 @@ polynomial of degree at most 3 * 128 + 2 = 386, and a wrong form passes with pro
 """
 
 from .. import delta_rule
+from . import lines
 from .data import hard_inputs, worst
+from .page import on_page
 from .registry import verifies
 from .symbols import E, I_k, K, S, U, W, beta, k, no_tokens, q, u_new, v, w_new
 from .token_forms import (
@@ -34,7 +36,11 @@ DELTA = {  # the chunk form, one line an equation; a mutant replaces lines
     "O": lambda x: x.Q @ x.S.T + x.scores @ x.E,  # eq-delta-rule-chunk
     "S_next": lambda x: x.S + x.E.T @ x.K,
 }
+lines.printed_as(DELTA["E"], "eq-delta-solve", system=r"\mathbf{I} + \mathbf{A}")
+lines.printed_as(DELTA["S_next"], "eq-delta-rule-chunk")
+lines.printed_as(DELTA["O"], "eq-delta-rule-chunk", of=1)
 SPLIT = DELTA | {"E": lambda x: x.U - x.W @ x.S.T}  # eq-delta-split
+lines.printed_as(SPLIT["E"], "eq-delta-split")
 
 
 def forms(form, **changes):
@@ -55,6 +61,7 @@ def forms(form, **changes):
 def the_split_is_the_delta(read=S * w_new, write=u_new):
     """beta (v - S_r k), with S_r = S (I - W^T K) + U^T K written out, is u - S w."""
     state = S * (I_k - W.T * K) + U.T * K
+    on_page("eq-delta-split", (write - read).T, row=True)
     return beta * (v - state * k) - (write - read)
 
 
@@ -98,6 +105,7 @@ def one_more_row(row=beta * k.T * K.T, right=beta * (v - S * k).T):
     """
     state = S + E.T * K
     delta = beta * (v - state * k)
+    on_page("eq-delta-solve", row * E + delta.T, right, row=True)
     return [no_tokens(state) - S, row * E + delta.T - right]
 
 
@@ -145,6 +153,8 @@ def state_and_output(
     """
     after = (S + E.T * K) * (I_k - beta * k * k.T) + beta * v * k.T
     row = old + earlier * E + own * written.T
+    on_page("eq-delta-rule-chunk", state + written * k.T)
+    on_page("eq-delta-rule-chunk", row, of=1, row=True)
     return [no_tokens(state) - S, after - (state + written * k.T), (after * q).T - row]
 
 

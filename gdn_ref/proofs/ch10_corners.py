@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import delta_rule, gated_delta_rule, scalar_decay
 from .data import hard_inputs, relative_error, worst
+from .page import TOKEN, on_page
 from .registry import verifies
 from .symbols import I_k, S, alpha, beta, k, v
 from .token_forms import modular_tokens, polynomial_tokens, recurrence
@@ -30,6 +31,7 @@ def gated(decay=alpha, value=v):
 )
 def no_decay_is_the_delta_rule(decay=1, delta=lambda: S * (I_k - beta * k * k.T) + beta * v * k.T):
     """alpha = 1 alone turns the gated delta rule into the delta rule, whatever beta is."""
+    on_page("eq-gdn-to-delta", delta(), letters=TOKEN)
     return gated(decay) - delta()
 
 
@@ -60,6 +62,7 @@ def the_package_without_decay(g=0.0, strength=lambda beta: beta):
 )
 def full_decay_is_a_reset(decay=0, write=beta * v * k.T):
     """alpha = 0 leaves the token's own write and nothing else."""
+    on_page("eq-gdn-reset", write, letters=TOKEN)
     return gated(decay) - write
 
 
@@ -96,6 +99,7 @@ def the_package_resets(kept=0.0, first=20, reset=-math.inf, at=20):
 )
 def small_strength_large_values(value=v / beta, correction=alpha * beta * S * k * k.T):
     """With values v / beta the rule is scalar decay, less a correction in proportion to beta."""
+    on_page("eq-gdn-linear-limit", alpha * S + v * k.T - correction, letters=TOKEN)
     return gated(value=value) - (alpha * S + v * k.T - correction)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 from sympy import Matrix, Symbol, expand, eye, limit, log, symbols
 
+from .page import on_page
 from .registry import verifies
 from .symbols import D, E, I_k, K, S, alpha, beta, gamma, k, no_tokens, v
 from .token_forms import first_chunk, modular_tokens, ones_below, recurrence, rows
@@ -25,6 +26,12 @@ def mean_share_that_is_left(lost=beta * (2 - beta), faded=alpha**2):
     size = Symbol("d")
     F = alpha * (1 - beta * key * key_row)  # symmetric
     mean = reduce(F * F, {key_row * key: 1}).subs(key * key_row, 1 / size)
+    on_page(
+        "eq-gdn-horizon",
+        faded * (1 - lost / size),
+        of=1,
+        letters={alpha: r"\alpha", beta: r"\beta", size: "d_k"},
+    )
     return expand(mean - faded * (1 - lost / size))
 
 
@@ -63,6 +70,12 @@ def the_two_causes_add(claim=lambda g, d: log(2) / (2 * g + b * (2 - b) / d)):
     """The exact number of tokens over the printed one tends to 1; alpha is exp(-|g|)."""
     g, d = small * rate, width / small
     exact = log(2) / (2 * g - log(1 - b * (2 - b) / d))  # the denominator is -ln rho
+    on_page(
+        "eq-gdn-half-life",
+        None,
+        claim(rate, width),
+        letters={rate: "|g|", width: "d_k", b: r"\beta"},
+    )
     return limit(exact / claim(g, d), small, 0) - 1
 
 
@@ -98,6 +111,9 @@ def a_step_of_descent(at=alpha * STATE, rate=beta):
     X = Matrix(1, 3, symbols("x:3"))
     gradient = _gradient(_loss(X, KEY, VALUE), X).subs(dict(zip(X, at, strict=True)))
     rule = alpha * STATE * (eye(3) - beta * KEY * KEY.T) + beta * VALUE * KEY.T
+    slope = lambda at: at(r"\nabla\mathcal{L}_t(\bar{\mathbf{S}})")
+    step = lambda at: at(r"\bar{\mathbf{S}}") - at.value(rate, {beta: r"\beta_t"}) * slope(at)
+    on_page("eq-gdn-loss", step)
     return (alpha * STATE - rate * gradient - rule).expand()
 
 
@@ -115,6 +131,12 @@ def a_step_on_the_penalised_loss(read=STATE * KEY, decay=1 - beta * LAMBDA, pena
     """One step on loss plus penalty: the order that reads before it decays."""
     loss = _loss(STATE, KEY, VALUE) + penalty * (STATE.T * STATE).trace()
     step = STATE - beta * _gradient(loss, STATE)
+    letters = {beta: r"\beta", LAMBDA: r"\lambda"}
+    miss = lambda at: at(r"(\boldsymbol{v} - \mathbf{S}\boldsymbol{k})\,\boldsymbol{k}^\top")
+    shrunk = lambda at: at.value(decay, letters) * at(r"\mathbf{S}")
+    on_page("eq-gdn-coupled", lambda at: shrunk(at) + at(r"\beta") * miss(at), of=1)
+    half = lambda at: at.value(penalty, letters) * at(r"\|\mathbf{S}\|^2")
+    on_page("eq-gdn-coupled", lambda at: at(r"\mathcal{L}(\mathbf{S})") + half(at))
     return (step - (decay * STATE + beta * (VALUE - read) * KEY.T)).expand()
 
 
@@ -138,6 +160,7 @@ def one_more_correction(own=1, earlier=alpha * E.T * D * K, start=alpha * gamma 
     state = gamma * S + E.T * D * K
     delta = beta * (v - alpha * state * k) if miss is None else beta * miss
     step = alpha * state * (I_k - beta * k * k.T) + beta * v * k.T
+    on_page("eq-gdn-parallel", start + earlier + own * delta * k.T)
     return [no_tokens(state) - S, step - (start + earlier + own * delta * k.T)]
 
 

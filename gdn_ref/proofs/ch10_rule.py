@@ -8,6 +8,7 @@ from ..chunking import outer
 from .ch06_householder import KEY
 from .ch10_orders import ORDERS
 from .data import hard_inputs, relative_error
+from .page import TOKEN, on_page
 from .registry import definition, verifies
 from .symbols import FACTOR, WRITE, S, alpha, beta, k, q, v
 from .words import reduce
@@ -37,6 +38,8 @@ def five_steps(
     delta = strength * (v + sign * read_from * k)
     state = at_the_end * (write_to + delta * k.T)
     output = (state if read_out is None else read_out) * q
+    for number, side in enumerate((write_to, read_from * k, delta, state, output)):
+        on_page("eq-gdn-step", side, of=number, letters=TOKEN)
     return [state - ONE_LINE, output - ONE_LINE * q]
 
 
@@ -85,11 +88,17 @@ AFTER = a * state * (1 - b * key * key_row) + b * value * key_row
 def residual(left=1 - b * n, miss=value - a * state * key, elsewhere=a * state * other):
     """What is missing at the key afterwards, and the answer at y orthogonal to the key."""
     missing = value - AFTER * key
+    on_page("eq-gdn-residual", left * miss, letters=TOKEN)
+    on_page("eq-gdn-residual", elsewhere, of=1, letters=TOKEN)
     return [reduce(missing - left * miss, KEY), reduce(AFTER * other - elsewhere, KEY)]
 
 
 row, e_row = symbols("s e^T", commutative=False)  # e^T picks a row: e^T S = s, a row again
 PICK = {e_row * state: row, e_row * value: w, row * key: rho}  # w and rho are numbers
+ROW = TOKEN | {  # row i of a state; w is the entry of the value
+    row: r"\boldsymbol{s}_i^\top", w: r"[\boldsymbol{v}_t]_i",
+    rho: r"\boldsymbol{s}_i^\top\boldsymbol{k}_t",
+}  # fmt: skip
 
 
 @verifies(
@@ -105,6 +114,8 @@ PICK = {e_row * state: row, e_row * value: w, row * key: rho}  # w and rho are n
 def row_by_row(read=a * rho, strength=b, kept=a):
     """Row i of the new state needs row i of the old one and entry i of the value, w."""
     delta = strength * (w - read)
+    on_page("eq-gdn-rows", delta, letters=ROW)
+    on_page("eq-gdn-rows", lambda at: at.value(kept * row + delta * key_row).T, of=1, letters=ROW)
     return reduce(e_row * AFTER - (kept * row + delta * key_row), PICK)
 
 
@@ -157,6 +168,11 @@ def orders_differ(
     reads_first = READ_FIRST - ONE_LINE - read
     decays_last = DECAY_LAST - ONE_LINE - late
     missing = ONE_LINE * q - alpha * S * q - output * (k.T * q)
+    letters = {x: rf"\boldsymbol{{{x}}}" for x in "kqv"}
+    letters |= {S: r"\mathbf{S}", alpha: r"\alpha", beta: r"\beta"}
+    on_page("eq-gdn-order", ONE_LINE + read, letters=letters)
+    on_page("eq-gdn-order", ONE_LINE + late, of=1, letters=letters)
+    on_page("eq-gdn-order", ONE_LINE * q - output * (k.T * q), of=2, letters=letters)
     return [reads_first, decays_last, missing]
 
 
@@ -174,6 +190,9 @@ def orders_differ(
 def two_spectra(decayed=a * (1 - b * n), undecayed=a - b * n, across=a):
     """The two maps of the state, for the decayed and for the undecayed read, and their vectors."""
     right, wrong = a * (1 - b * key * key_row), a - b * key * key_row
+    letters = {a: r"\alpha", b: r"\beta", n: "n"}
+    for number, side in enumerate((across, decayed, across, undecayed)):
+        on_page("eq-gdn-spectrum", side, of=number, letters=letters)
     return [
         reduce(word, KEY)
         for word in (

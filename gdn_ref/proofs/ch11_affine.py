@@ -5,6 +5,7 @@ from sympy import symbols
 
 from .. import affine, gated_delta_rule
 from .data import hard_inputs, relative_error
+from .page import ALL, on_page
 from .registry import verifies
 from .token_forms import FORM, first_chunk, modular_tokens, recurrence, rows, solve
 from .words import reduce
@@ -14,6 +15,9 @@ S, W_T, K, U_T = symbols("S W^T K U^T", commutative=False)
 Dg, De = symbols("D_gamma D_end", commutative=False)  # diag(gamma_i), diag(Gamma_Ci)
 F_chunk = gamma_C * (1 - W_T * K)
 G_chunk = U_T * De * K
+PAGE = ALL | {
+    "U": r"\tilde{\mathbf{U}}", gamma_C: r"\gamma_C", De: r"\mathbf{D}_\rightarrow",
+}  # fmt: skip
 
 
 @verifies(
@@ -36,6 +40,9 @@ def chunk_is_affine(F=F_chunk, G=G_chunk):
     """
     E_T = U_T - S * W_T * Dg
     S_next = gamma_C * S + E_T * De * K
+    on_page("eq-affine-chunk", S * F + G, letters=PAGE)
+    on_page("eq-affine-chunk", F, of=1, letters=PAGE)
+    on_page("eq-affine-chunk", G, of=2, letters=PAGE)
     return reduce(S_next - (S * F + G), {Dg * De: gamma_C})
 
 

@@ -14,6 +14,7 @@ from .. import gated_delta_rule
 from ..chunking import scan_chunks
 from .ch11_mutants import EQUIVALENT, MUTANTS, ONE_SOLVE, forms
 from .data import relative_error
+from .page import on_page
 from .registry import verifies
 from .symbols import D, E, I_k, K, S, U, W, alpha, beta, gamma, k, no_tokens, q, v
 from .token_forms import (
@@ -51,6 +52,7 @@ def delta_split(scale=alpha * gamma, w=w_new, u=u_new):
     F = gamma * (I_k - W.T * K)
     G = U.T * D * K
     delta = beta * (v - alpha * (S * F + G) * k)
+    on_page("eq-gdn-delta-split", (u - scale * S * w).T, row=True)
     return delta - (u - scale * S * w)
 
 
@@ -74,6 +76,7 @@ def one_solve(row=beta * alpha * k.T * K.T * D, old=beta * alpha * gamma * k.T *
     """
     state = gamma * S + E.T * D * K
     e = beta * (v - alpha * state * k)
+    on_page("eq-gdn-chunk-delta", row * E + e.T, beta * v.T - old, row=True)
     return [no_tokens(state) - S, row * E + e.T - (beta * v.T - old)]
 
 
@@ -97,6 +100,7 @@ def state_after_one_more(old=alpha * gamma * S, earlier=alpha * E.T * D * K, wri
     state = gamma * S + E.T * D * K
     e = beta * (v - alpha * state * k)
     recurrence_step = alpha * state * FACTOR + beta * v * k.T
+    on_page("eq-gdn-chunk-state", old + earlier + write * e * k.T)
     return [no_tokens(state) - S, recurrence_step - (old + earlier + write * e * k.T)]
 
 
@@ -122,6 +126,7 @@ def output_row(scale=alpha * gamma, scores=alpha * q.T * K.T * D, own=q.T * k):
     e = beta * (v - alpha * state * k)
     after = alpha * state * FACTOR + beta * v * k.T
     row = scale * q.T * S.T + scores * E + own * e.T
+    on_page("eq-gdn-chunk-output", row, row=True)
     return (after * q).T - row
 
 

@@ -11,6 +11,7 @@ from .. import wy
 from ..chunking import decay
 from .ch11_inverse import inverse
 from .data import hard_inputs
+from .page import on_page
 from .registry import verifies
 from .token_forms import FORM, decay_mask, first_chunk, modular_tokens, polynomial_tokens, rows
 
@@ -53,6 +54,12 @@ def decays_are_a_gram_matrix(left=both_ways, weight=weights, product=gram, alpha
     """Both sides, entry by entry."""
     alpha = decays(6) if alpha is None else alpha
     Gamma = decay_mask(alpha)
+
+    def printed(at):
+        Gamma = at(r"\boldsymbol{\Gamma}")
+        return product(Gamma, np.diag(at(r"\mathbf{D}_\lambda")))
+
+    on_page("eq-decay-gram", lambda at: left(at(r"\boldsymbol{\Gamma}")), printed)
     return left(Gamma) - product(Gamma, weight(alpha))
 
 

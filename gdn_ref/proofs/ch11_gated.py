@@ -4,6 +4,7 @@ from sympy import MatrixSymbol, exp, symbols
 
 from .ch11_mutants import EQUIVALENT, MUTANTS, forms
 from .modular import reciprocal
+from .page import ALL, on_page
 from .registry import verifies
 from .symbols import I_r, W, beta, r
 from .token_forms import FORM, first_chunk, modular_tokens, polynomial_tokens, rows, solve
@@ -72,6 +73,9 @@ def gated_w(scale=I_r, gated=CLEARED, right=Dg * (I_r + A) * W):
 
     Nothing is divided. In Rocq: `gated_w` of formal/affine.v.
     """
+    letters = ALL | {A: r"\mathbf{A}", Dg: r"\mathbf{D}_\gamma", "A~": r"\tilde{\mathbf{A}}"}
+    solved = (I_r + MatrixSymbol("A~", r, r)).I * (Dg + gated) * scale * W
+    on_page("eq-gdn-w-gated", solved, letters=letters)
     return (Dg + gated) * scale * W - right
 
 

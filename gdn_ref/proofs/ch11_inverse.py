@@ -6,8 +6,10 @@ import numpy as np
 
 from .. import wy
 from ..chunking import decay
+from . import lines
 from .ch11_mutants import Gamma_with_the_writer, Gamma_without_the_reader
 from .data import hard_inputs
+from .page import on_page
 from .registry import verifies
 from .symbols import I_k, S, alpha, beta, gamma, k, v
 from .token_forms import (
@@ -39,6 +41,8 @@ def divided(value=v / (gamma * alpha), kept=1):
     `gamma` is the decay before the token, `gamma alpha` with it, and S the divided state.
     """
     state = alpha * (gamma * S) * FACTOR + beta * v * k.T
+    letters = {"S": lambda at: at(r"\mathbf{S}_{r-1}") / at(r"\gamma_{r-1}")}
+    on_page("eq-gdn-divided", kept * S * FACTOR + beta * value * k.T, letters=letters)
     return state / (gamma * alpha) - (kept * S * FACTOR + beta * value * k.T)
 
 
@@ -56,6 +60,15 @@ def transform_of_the_residual(place=lambda T, beta: rows(beta, T.T).T, matrix=la
     """T~ times V is U~, and T~ times the residual V - diag(gamma) K S^T is E."""
     x = first_chunk(modular_tokens(), FORM)
     T = place(inverse(matrix(x)), x.beta)
+
+    def printed(at):
+        x = lines.Names(at, lines.NAMES)
+        return place(inverse(matrix(x)), x.beta)
+
+    missing = lambda at: at(r"\mathbf{V} - \mathbf{D}_\gamma\mathbf{K}\mathbf{S}^\top")
+    on_page("eq-gdn-ut-transform", printed)
+    on_page("eq-gdn-ut-transform", lambda at: printed(at) @ at(r"\mathbf{V}"), of=1)
+    on_page("eq-gdn-ut-transform", lambda at: printed(at) @ missing(at), of=2)
     return [T @ x.V - x.U, T @ (x.V - rows(x.gamma, x.K @ x.S.T)) - x.E]
 
 
@@ -89,6 +102,10 @@ def decay_thins_the_inverse(mask=lambda Gamma: Gamma, first=1, last=1):
             [prod(alpha[i + first : r + last], start=one) if i <= r else zero for i in range(4)]
             for r in range(4)
         ]
+    )
+    on_page(
+        "eq-gdn-inverse",
+        lambda at: mask(at(r"\Gamma_{ri}")) * at(r"[(\mathbf{I} + \mathbf{A})^{-1}]_{ri}"),
     )
     return inverse(x.A_gated) - mask(Gamma) * inverse(x.A)
 

@@ -6,6 +6,7 @@ check of that equation can show that it would have caught it.
 
 import numpy as np
 
+from . import lines
 from .modular import join, reciprocal
 from .token_forms import (
     FORM,
@@ -201,6 +202,7 @@ EQUIVALENT = {
 
 
 ONE_SOLVE = FORM | EQUIVALENT["one solve for E"]
+lines.printed_as(ONE_SOLVE["E"], "eq-gdn-chunk-delta", system=r"\mathbf{I} + \tilde{\mathbf{A}}")
 
 
 def cut_inverse(A, X, terms):

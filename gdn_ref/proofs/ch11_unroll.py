@@ -3,6 +3,8 @@
 import numpy as np
 from sympy import MatrixSymbol, ZeroMatrix
 
+from .ch07_unroll import SO_FAR
+from .page import on_page
 from .registry import definition, verifies
 from .symbols import D, I_k, K, S, U, alpha, beta, d_k, d_v, gamma, k, no_tokens, v
 from .token_forms import decay_from_start, modular_tokens, products, recurrence
@@ -40,6 +42,7 @@ def unrolled(F_next=alpha * F * FACTOR, G_next=alpha * G * FACTOR + WRITE):
     base = state.subs({F: I_k, G: ZeroMatrix(d_v, d_k)}) - S
     faded = alpha * state
     step = faded + beta * (v - faded * k) * k.T - (S * F_next + G_next)
+    on_page("eq-gdn-unrolled", S * F_next + G_next, letters=SO_FAR)
     return [base, step]
 
 
@@ -77,6 +80,7 @@ def decays_leave_the_product(gamma_next=gamma * alpha, P_next=P * FACTOR):
     """
     base = (gamma * P).subs({gamma: 1, P: I_k}) - I_k
     F_next = (gamma * P) * (alpha * I_k - alpha * beta * k * k.T)
+    on_page("eq-gdn-transition", gamma_next * P_next, letters=SO_FAR)
     return [base, F_next.expand() - (gamma_next * P_next).expand()]
 
 
@@ -124,4 +128,6 @@ def writes(u=beta * (v - alpha * U.T * D * K * k), earlier=alpha * U.T * D * K):
     G_r = U.T * D * K
     base = no_tokens(G_r) - ZeroMatrix(d_v, d_k)
     step = alpha * G_r * FACTOR + WRITE - (earlier + u * k.T)
+    on_page("eq-gdn-writes", earlier + u * k.T)
+    on_page("eq-gdn-writes", u, of=1)
     return [base, step]

@@ -6,6 +6,7 @@ from .. import wy
 from ..chunking import decay
 from .ch11_mutants import EQUIVALENT, forms
 from .data import hard_inputs, relative_error
+from .page import on_page
 from .registry import definition, verifies
 from .symbols import D, K, U, alpha, beta, k, v
 from .token_forms import FORM, decay_mask, first_chunk, modular_tokens, products, rows, strict
@@ -33,6 +34,7 @@ def system_of_u(row=alpha * beta * k.T * K.T * D, right=beta * v.T):
     Row r + 1 of A~ = tril(B (Gamma . K K^T), -1) is beta k^T K^T diag(alpha Gamma_ri).
     """
     u = u_gated_new.T
+    on_page("eq-wy-u", row * U + u, right, row=True)
     return row * U + u - right
 
 

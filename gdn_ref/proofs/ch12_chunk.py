@@ -6,6 +6,7 @@ loop walked backwards, which `ch12_token` proves. Both are polynomials of degree
 8 * 128 + 8 in the inputs, so a wrong form passes with probability at most 1032 / p.
 """
 
+import numpy as np
 from sympy import MatrixSymbol, symbols
 
 from .ch12_form import (
@@ -24,6 +25,7 @@ from .ch12_form import (
 from .ch12_mutants import NAMES, gradients
 from .ch12_token import do, inputs
 from .data import relative_error
+from .page import on_page, row_of
 from .registry import verifies
 from .symbols import D, Diagonal, E, K, S, alpha, beta, d_k, d_v, gamma, k, no_tokens, q, v
 from .token_forms import REAL_SIZE, float64_tokens, modular_tokens, solve, strict
@@ -41,6 +43,23 @@ LATER = to_end * dS + dO_.T * D_ * Q_ - Z_.T * B_ * D_ * K_  # dS_r (eq-grad-unr
 LAMBDA = LATER + do * q.T
 FADED = gamma * S + E.T * D * K  # alpha S_{r-1}: the state that token r reads
 delta = beta * (v - FADED * k)
+
+
+def after(letter):
+    return lambda at: at(letter)[at.n :]
+
+
+PAGE = {
+    "K_later": after(r"\mathbf{K}"), "Q_later": after(r"\mathbf{Q}"),
+    "Z_later": after(r"\mathbf{Z}"), "dO_later": after(r"\mathrm{d}\mathbf{O}"),
+    "beta_later": lambda at: at(r"\mathbf{B}")[at.n :, at.n :],
+    "Gamma_later": lambda at: np.diag(at(r"\boldsymbol{\Gamma}")[at.n :, at.n - 1]),
+    "Gamma_C": lambda at: at(r"\boldsymbol{\Gamma}")[-1, at.n - 1],
+    "dS": r"\mathrm{d}\mathbf{S}'", "z": row_of(r"\mathbf{Z}"),
+    "do": row_of(r"\mathrm{d}\mathbf{O}"),
+    "delta": row_of(r"\mathbf{E}"), "gamma": lambda at: at(rf"\gamma_{{{at.n}}}"),
+    "D": lambda at: np.diag(at(r"\boldsymbol{\Gamma}")[at.n - 1, : at.n - 1]),
+}  # fmt: skip
 
 
 def forms(**changes):
@@ -87,6 +106,7 @@ def one_token_further_back(own=alpha * (do * q.T - beta * z * k.T)):
     """
     grown = alpha * to_end * dS + dO_.T * (alpha * D_) * Q_ - Z_.T * B_ * (alpha * D_) * K_
     base = no_tokens(LATER, m).subs(to_end, 1) - dS
+    on_page("eq-grad-unrolled", LATER, letters=PAGE)
     return [base, alpha * (LAMBDA - beta * z * k.T) - (grown + own)]
 
 
@@ -144,6 +164,8 @@ def one_more_row(
 
     Later tokens may be none: then this is the last row, where the substitution starts.
     """
+    on_page("eq-grad-solve", right, letters=PAGE, row=True)
+    on_page("eq-grad-solve", (LAMBDA * k).T + column * Z_, right, of=1, letters=PAGE, row=True)
     return (LAMBDA * k).T - (right - column * Z_)
 
 

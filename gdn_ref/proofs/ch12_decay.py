@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from . import lines
 from .ch12_chunk import at_real_size, forms, package, the_package
 from .ch12_form import BACKWARD, Loss, from_here_on, loop, row_sums, rows, total
 from .registry import definition, verifies
@@ -27,6 +28,12 @@ CROSSING = BACKWARD | {  # dg of eq-grad-crossing: each product counts where its
         + x.old
     ),
 }
+
+
+lines.printed_as(CROSSING["J"], "eq-grad-crossing-parts")
+lines.printed_as(CROSSING["a"], "eq-grad-crossing-parts", of=1)
+lines.printed_as(CROSSING["b"], "eq-grad-crossing-parts", of=2)
+lines.printed_as(CROSSING["dg"], "eq-grad-crossing")
 
 
 def crossing(**changes):

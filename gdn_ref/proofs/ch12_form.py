@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from . import modular
+from . import lines, modular
 from .modular import join
 from .token_forms import (
     FORM,
@@ -67,6 +67,35 @@ BACKWARD = FORM | {
     "at_the_end": lambda x: total(x.S_next * x.dS_next),
     "dg": lambda x: from_here_on(x.dc) + x.at_the_end,
 }
+PRINTED = {  # the lines of these tables, in the order of the statements that print them
+    "eq-grad-solve": "dE Z", "eq-grad-scores": "X N", "eq-grad-query": "dQ dV",
+    "eq-grad-key": "dK_reading dK_read dK", "eq-grad-beta": "dbeta", "eq-grad-state": "dS",
+    "eq-grad-decay": "dc dg",
+}  # fmt: skip
+OF_A_TOKEN = {
+    "eq-grad-token": "Lambda z dS_before", "eq-grad-token-inputs": "dq dv dbeta dk",
+    "eq-grad-token-decay": "dg",
+}  # fmt: skip
+NAMES = {  # of the letters of a token, on the page
+    "S": r"\mathbf{S}_{t-1}", "alpha": r"\alpha_t", "beta": r"\beta_t", "after": r"\mathbf{S}_t",
+    "dS": r"\mathrm{d}\mathbf{S}_t", "dS_before": r"\mathrm{d}\mathbf{S}_{t-1}",
+    "Lambda": r"\boldsymbol{\Lambda}_t", "faded": r"\alpha_t\mathbf{S}_{t-1}",
+} | {
+    name: lambda at, tex=tex: at(tex)[:, 0]
+    for name, tex in {
+        "k": r"\boldsymbol{k}_t", "q": r"\boldsymbol{q}_t", "v": r"\boldsymbol{v}_t",
+        "z": r"\boldsymbol{z}_t", "delta": r"\boldsymbol{\delta}_t",
+        "do": r"\mathrm{d}\boldsymbol{o}_t",
+        "missing": r"\boldsymbol{v}_t - \alpha_t\mathbf{S}_{t-1}\boldsymbol{k}_t",
+        "dk_reading": r"-\beta_t\,\alpha_t\mathbf{S}_{t-1}^\top\boldsymbol{z}_t",
+        "dk_read": r"\boldsymbol{\Lambda}_t^\top\boldsymbol{\delta}_t",
+    }.items()
+}  # fmt: skip
+for table, labels, names in ((BACKWARD, PRINTED, None), (TOKEN, OF_A_TOKEN, NAMES)):
+    for label, made in labels.items():
+        for of, line in enumerate(made.split()):
+            system = r"(\mathbf{I} + \tilde{\mathbf{A}})^\top" if line == "Z" else ""
+            lines.printed_as(table[line], label, of, system, names)
 
 
 @dataclass(frozen=True, eq=False)

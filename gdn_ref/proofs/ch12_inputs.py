@@ -14,6 +14,7 @@ from .ch12_chunk import (
     K_,
     LAMBDA,
     LATER,
+    PAGE,
     Q_,
     Z_,
     at_real_size,
@@ -29,6 +30,7 @@ from .ch12_chunk import (
 from .ch12_form import BACKWARD, rows
 from .ch12_solve import INVERSE
 from .ch12_token import do
+from .page import ALL, on_page
 from .registry import verifies
 from .symbols import D, E, K, S, V, beta, d_k, d_v, gamma, k, q, r, v
 from .token_forms import REAL_SIZE, strict
@@ -48,6 +50,13 @@ e = MatrixSymbol("delta", d_v, 1)  # the token's correction
 )
 def row_of_dQ(dq=gamma * S.T * do + K.T * D * E * do):
     """S_r^T do, with S_r = gamma S + sum Gamma_ri e_i k_i^T up to and with token r."""
+    with_its_own = PAGE | {
+        "K": lambda at: at(r"\mathbf{K}")[: at.n],
+        "E": lambda at: at(r"\mathbf{E}")[: at.n],
+    }
+    on_page(
+        "eq-grad-query", dq.T, letters=with_its_own | {"D": lambda at: at.decays(at.n)}, row=True
+    )
     return FADED.T * do - dq
 
 
@@ -101,6 +110,8 @@ def two_roles(
     read=to_end * dS.T * e + Q_.T * D_ * dO_ * e + q * do.T * e - K_.T * D_ * B_ * Z_ * e,
 ):
     """dk = Lambda^T delta - beta (alpha S_{r-1})^T z, with both states written out."""
+    on_page("eq-grad-key", reading.T, letters=PAGE, row=True)
+    on_page("eq-grad-key", read.T, of=1, letters=PAGE, row=True)
     return [LAMBDA.T * e - read, -beta * FADED.T * z - reading]
 
 
@@ -151,6 +162,7 @@ def keys_of_the_package(mistake=None):
 )
 def what_was_missing(missing=v - gamma * S * k - E.T * D * K * k):
     """delta_r = beta missing_r, and missing_r holds no beta_r: the derivative is z^T missing."""
+    on_page("eq-grad-beta", z.T * missing, letters=PAGE)
     return (z.T * delta - beta * z.T * missing).expand()
 
 
@@ -182,6 +194,11 @@ def strengths_of_the_package(mistake=None):
 
 P, Dg, De, B = (MatrixSymbol(n, r, r) for n in ("P", "D_gamma", "D_end", "B"))
 Q, dO = MatrixSymbol("Q", r, d_k), MatrixSymbol("dO", r, d_v)
+WHOLE = ALL | {
+    "P": r"\mathbf{P}", "D_gamma": r"\mathbf{D}_\gamma", "D_end": r"\mathbf{D}_\rightarrow",
+    "B": r"\mathbf{B}", "dO": r"\mathrm{d}\mathbf{O}", "dS": r"\mathrm{d}\mathbf{S}'",
+    "A": r"\tilde{\mathbf{A}}", "gamma": r"\gamma_C",
+}  # fmt: skip
 
 
 @cache
@@ -210,6 +227,7 @@ def the_chunk_differentiated(carried=gamma * dS, outputs=dO.T * Dg * Q, sign=1):
     """
     Z = INVERSE.T * (P.T * dO + De * K * dS.T)
     claim = carried + outputs - sign * Z.T * B * Dg * K
+    on_page("eq-grad-state", claim, letters=WHOLE)
     return (derivative_by_the_state() - claim).doit().subs({X.T: X for X in (B, Dg, De)})
 
 

@@ -20,6 +20,7 @@ from .ch12_form import (
     solve_transposed,
     total,
 )
+from .page import on_page
 from .registry import verifies
 from .symbols import I_r, d_v, r
 from .token_forms import solve, strict
@@ -43,6 +44,11 @@ INVERSE = (I_r + A).I
 def gradient_of_the_matrix(dA=-INVERSE.T * dE * (INVERSE * R).T):
     """<dE, (I + A)^-1 R> by A, against -Z E^T, and by R, against Z."""
     loss = Trace(dE.T * INVERSE * R)
+    letters = {A: r"\tilde{\mathbf{A}}", R: r"\mathbf{R}", dE: r"\mathrm{d}\mathbf{E}"}
+    on_page("eq-grad-matrix", INVERSE.T * dE, letters=letters)
+    on_page(
+        "eq-grad-matrix", lambda at: np.tril(np.atleast_2d(at.value(dA)), -1), of=1, letters=letters
+    )
     return [loss.diff(A) - dA, loss.diff(R) - INVERSE.T * dE]
 
 
@@ -119,6 +125,9 @@ def through_the_inverse(
     direction = strict(modular.random(np.random.default_rng(14), *M.shape))
     inverse = solve(strict(M), M * 0 + np.eye(len(M), dtype=np.int64))
     claimed = total(dA(inverse, dL(dE, R)) * direction)
+    change = lambda at: dL(at(r"\mathrm{d}\mathbf{E}"), at(r"\mathbf{R}"))
+    on_page("eq-grad-inverse", change)
+    on_page("eq-grad-inverse", lambda at: np.tril(dA(at(r"\mathbf{L}"), change(at)), -1), of=1)
     return slope_of_a_solve(M, R, dE, direction, R * 0) - claimed
 
 

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 from sympy import MatrixSymbol, Trace
 
-from . import modular
+from . import modular, page
 from .ch12_form import (
     TOKEN,
     collect,
@@ -34,6 +34,7 @@ from .token_forms import float64_tokens
 Lambda = MatrixSymbol("Lambda", d_v, d_k)  # gradient of the state after the token
 do = MatrixSymbol("do", d_v, 1)
 AFTER = alpha * S * (I_k - beta * k * k.T) + beta * v * k.T  # eq-gdn-recurrence
+PAGE = page.TOKEN | {Lambda: r"\boldsymbol{\Lambda}_t", do: r"\mathrm{d}\boldsymbol{o}_t"}
 SIZES = "16 tokens, d_k=6, d_v=5, a random direction"
 
 
@@ -72,6 +73,7 @@ def against_slopes(form, *names):
 )
 def state_before(claim=alpha * (Lambda - beta * (Lambda * k) * k.T)):
     """The derivative of <Lambda, S_t> by the state before, against alpha (Lambda - beta z k^T)."""
+    page.on_page("eq-grad-token", claim, of=2, letters=PAGE)
     return Trace(Lambda.T * AFTER).diff(S) - claim
 
 
@@ -111,6 +113,8 @@ def query_key_and_value(
     dv=beta * Lambda * k,
 ):
     """sympy's derivatives by q, k and v against the claims."""
+    for number, side in ((0, dq), (1, dv), (3, dk)):
+        page.on_page("eq-grad-token-inputs", side, of=number, letters=PAGE)
     return [found - claim for found, claim in zip(derivatives(), (dq, dk, dv), strict=True)]
 
 

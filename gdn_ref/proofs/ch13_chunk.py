@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 from sympy import ZZ, ring
 
+from .page import on_page
 from .registry import verifies
 from .token_forms import decay_from_start, decay_mask, rows, solve, strict
 
@@ -119,4 +120,10 @@ def errors_of_the_decay(bound=lambda c, r, i, u: u * (abs(c[r]) + abs(c[i]))):
             largest = np.maximum(largest, abs(ratio))
         for r, i in zip(*np.tril_indices(6, -1), strict=True):
             found.append(largest[r, i] / bound(c, r, i, u) - 1)
+
+    def printed(at):
+        c = at("c_r"), at("c_i")
+        return at(r"\Gamma_{ri}") * np.exp(bound(c, 0, 1, at("u")))
+
+    on_page("eq-decay-from-sums", None, printed)
     return max(map(abs, found))

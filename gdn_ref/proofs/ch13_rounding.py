@@ -8,6 +8,7 @@ import sympy as sp
 from sympy import ZZ, ring
 
 from .ch17_rounding import rounded, truncated
+from .page import on_page
 from .registry import verifies
 
 # One rounding.
@@ -32,6 +33,7 @@ def no_rounding_is_larger(bound=lambda p: Fraction(1, 2**p + 1), fl=rounded):
         numbers = [Fraction(n, 2) for n in range(2**p, 2 ** (p + 2))]
         numbers += [x + Fraction(1, 1000) for x in numbers]
         found.append(max(abs(fl(x, p) - x) / x for x in numbers) - bound(p))
+    on_page("eq-rounding", None, lambda at: abs(at("x")) * bound(at("p")))
     return found
 
 
@@ -56,6 +58,7 @@ def root_mean_square(claim=SIZE, density=EVENLY_ON_A_LOG_AXIS):
     is divided by the significand m, from 1 to 2."""
     error = sp.symbols("e", real=True)
     evenly = sp.integrate(error**2 / 2, (error, -1, 1))
+    on_page("eq-rounding-size", claim * 2 ** -sp.Symbol("p"))
     return sp.simplify(sp.integrate(evenly / m**2 * density, (m, 1, 2)) - claim**2)
 
 
@@ -101,6 +104,12 @@ def mean_square_of_a_product(cost=columns_cost, alike=False):
     rho, X, Y, Z = symbols_of((2, 2), (2, 3), (3, 2))
     signs = list(product((1, -1), repeat=1 if alike else Y.size))
     total = sum(squares(X @ (np.resize(s, Y.shape) * Y * rho) @ Z) for s in signs)
+
+    def printed(at):
+        Y = np.array([[at(f"Y_{{{i},{j}}}") for j in at.range("j")] for i in at.range("i")])
+        return at(r"\rho^2") * cost(at(r"\mathbf{X}"), Y, at(r"\mathbf{Z}"))
+
+    on_page("eq-rounding-cost", printed)
     return total - len(signs) * rho**2 * cost(X, Y, Z)
 
 
@@ -129,6 +138,12 @@ def stages_add_up(
         error = X @ (one * Y * sizes[0]) @ Z + X2 @ (two * Y2 * sizes[1]) @ Z2
         total = total + squares(error)
     costs = columns_cost(X, Y, Z), columns_cost(X2, Y2, Z2)
+
+    def printed(at):
+        costs = [at(rf"\kappa_{s}^2") for s in at.range("s")]
+        return joined(costs, [at(rf"\rho_{s}") for s in at.range("s")])
+
+    on_page("eq-error-budget", printed)
     return total - 2**count * joined(costs, sizes)
 
 
@@ -162,4 +177,10 @@ def adding_never_forgets(claim=lambda rho, J: (rho**2 * (J + 1), 2)):
         error = sum(rho**2 * j * w**2 for j in range(1, J + 1))
         above, below = claim(rho, J)
         found.append(below * error - above * J * w**2)
+
+    def printed(at):
+        above, below = claim(at(r"\rho"), at("J"))
+        return above / below
+
+    on_page("eq-drift-adding", printed)
     return found

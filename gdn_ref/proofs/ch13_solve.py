@@ -12,6 +12,7 @@ from .ch08_inverses import substitution
 from .ch11_condition import both_ways, identity, sizes
 from .ch11_inverse import inverse
 from .data import equal_cosine_keys, hard_inputs, relative_error
+from .page import on_page
 from .registry import verifies
 from .token_forms import decay_mask, modular_tokens
 
@@ -45,6 +46,7 @@ def the_condition_of_two_tokens(claim=CONDITION):
         gram = two_tokens(positive)
         residual = sp.expand(at**2 - gram.trace() * at + gram.det())
         found += [sp.simplify(residual), gram.det() - 1]
+    on_page("eq-two-token-condition", claim, letters={x: "a"})
     return found
 
 
@@ -153,6 +155,7 @@ def gain_of_equal_overlaps(claim=gain):
             A[r, i] = overlap * rate ** int(r - i)
         X = substitution(A)
         found.append(sum(entry * entry for entry in X.ravel()) - claim(C, overlap, rate))
+    on_page("eq-equal-cosine-gain", lambda at: claim(at("C"), at("a"), at(r"\alpha")) / at("C"))
     return found
 
 
@@ -199,4 +202,5 @@ def the_gain_stays_below(limit=LIMIT):
         missing = (1 - s**number) / (1 - s) ** 2
         found.append(sp.cancel(total - number / (1 - s) + missing))
     step = (alpha * (1 - a)) ** 2
+    on_page("eq-equal-cosine-limit", None, limit, letters={alpha: r"\alpha"})
     return [*found, sp.simplify(limit - 1 - a**2 * alpha**2 / (1 - step))]

@@ -8,7 +8,7 @@ import sympy as sp
 from .ch14_designs import FLOOR, TWO, C, H_k, H_v, T, b, d_k, d_v
 from .ch14_kernels import outputs, scan, states
 from .counting import multiplications
-from .page import side
+from .page import on_page, side
 from .registry import definition, verifies
 
 s, n, rho, d, r = sp.symbols("s n rho d r", positive=True)
@@ -129,6 +129,7 @@ def recomputing_breaks_even(most=1 + b * rho / d_k):
     """At the limit, the FLOPs of s - 1 more score blocks take as long as moving one block twice."""
     again = SCAN - SCAN.subs(s, 1)
     moved = 2 * b * T * H_v * C
+    on_page("eq-recompute-scores", None, most, letters={rho: r"\rho"})
     return sp.simplify((again - rho * moved).subs(s, most))
 
 

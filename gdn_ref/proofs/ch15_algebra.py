@@ -5,8 +5,9 @@ from sympy import MatrixSymbol, symbols
 
 from .. import affine, gated_delta_rule, wy
 from ..chunking import decay
-from . import modular
+from . import lines, modular
 from .data import hard_inputs, relative_error, worst
+from .page import ALL, on_page
 from .registry import verifies
 from .symbols import Diagonal, S, d_k, d_v
 from .token_forms import first_chunk, modular_tokens, recurrence
@@ -19,6 +20,11 @@ D = Diagonal("gamma", C, C)
 TO_END = Diagonal("to_end", C, C)
 E = MatrixSymbol("E", C, d_v)
 gamma_C = symbols("gamma_C")
+PAGE = ALL | {
+    "gamma": r"\mathbf{D}_\gamma", "to_end": r"\mathbf{D}_\rightarrow", "gamma_C": r"\gamma_C",
+    "T": r"\tilde{\mathbf{T}}", "P": r"\boldsymbol{\Gamma} \odot \mathbf{Q}\mathbf{K}^\top",
+    "K'": r"\mathbf{K}'",
+}  # fmt: skip
 
 
 @verifies(
@@ -33,6 +39,7 @@ gamma_C = symbols("gamma_C")
 )
 def deltas_transposed(read=lambda: S * K.T * D, right=T.T):
     """The chunk's deltas, transposed, against the kernel's row of products."""
+    on_page("eq-transposed-delta", (V.T - read()) * right, letters=PAGE)
     return (T * (V - D * K * S.T)).T - (V.T - read()) * right
 
 
@@ -47,6 +54,7 @@ def deltas_transposed(read=lambda: S * K.T * D, right=T.T):
 )
 def outputs_transposed(read=S * Q.T * D, scores=P.T):
     """The chunk's outputs, transposed; P stands for the decayed scores."""
+    on_page("eq-transposed-output", read + E.T * scores, letters=PAGE)
     return (D * Q * S.T + P * E).T - (read + E.T * scores)
 
 
@@ -65,6 +73,12 @@ def decay_on_delta_in_place_of_keys(to_end=lambda x: x.Gamma[-1], kept=lambda x:
     tokens = modular_tokens(number_of_chunks=1)
     _, deltas, last = recurrence(tokens)
     x = first_chunk(tokens)
+
+    def printed(at):
+        names = lines.Names(at, lines.NAMES)
+        return names.S * kept(names) + (names.E.T * to_end(names)[None, :]) @ names.K
+
+    on_page("eq-transposed-state", printed)
     return x.S * kept(x) + (deltas.T * to_end(x)[None, :]) @ x.K - last
 
 
@@ -85,6 +99,7 @@ def what_the_next_keys_read(ahead=None, cross=None, decayed=E.T):
     """Against the product with the next state itself."""
     ahead = gamma_C * (S * K_next.T) if ahead is None else ahead
     cross = TO_END * K * K_next.T if cross is None else cross
+    on_page("eq-read-ahead", ahead + decayed * cross, letters=PAGE)
     return (gamma_C * S + E.T * TO_END * K) * K_next.T - (ahead + decayed * cross)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 from sympy import Rational, ceiling, floor, symbols
 
+from .page import on_page
 from .registry import definition, verifies
 
 definition("eq-chunk-slot", "the slot of a chunk: which program works on it")
@@ -23,6 +24,8 @@ start, h, r, d, H, K, T = symbols("start h r d H K T", integer=True, nonnegative
 def base_and_row_reach_the_element(base=(start * H + h) * K, row=H * K):
     """The tile's address, plus r rows, is where memory keeps k[start + r, h, d]."""
     stored = ((start + r) * H + h) * K + d
+    letters = {str(x): str(x) for x in (H, K, h, r, d)} | {start: "s"}
+    on_page("eq-tile-address", stored, stored, base + r * row + d, letters=letters)
     return (base + r * row + d - stored).expand()
 
 
@@ -51,6 +54,9 @@ def room_enough_and_at_most_one_to_spare(offset=1, at_most=1):
             for l in range(C):
                 spare = _spare(C, s, l, p, m, offset)
                 wrong += not (spare.is_Integer and 0 <= spare <= at_most)
+    room = r"\lfloor b_{n+1}/C\rfloor - \lfloor b_n/C\rfloor"
+    most = lambda at: at(r"\lceil L_n/C\rceil") + at_most
+    on_page("eq-slot-room", None, lambda at: at(room) + offset, most)
     return wrong
 
 
@@ -78,6 +84,11 @@ def clamped_stretches_are_right_to_the_last_bit(floor_at=-160, clamp=max, clamp_
             for early in range(late + 1):
                 error = _power(c[late] - c[early]) - _power(sum(g[early + 1 : late + 1]))
                 wrong += not 0 <= error <= _power(-160)
+
+    def printed(at):
+        return sum(clamp(at(rf"g_{{{i}}}\log_2 e"), floor_at) for i in range(1, at.scope["r"] + 1))
+
+    on_page("eq-decay-base-two", printed)
     return wrong
 
 
@@ -124,4 +135,7 @@ def two_columns_of_one_block_in_one_thread(
     off = sum(places[l][n] != formula(n, l) for l in range(32) for n in range(2))
     missing = 4 * 16 - len({place for lane in places for place in lane})
     torn = sum(len({block for block, _ in lane}) > 1 for lane in places)
+    for number in range(2):
+        side = lambda at, number=number: formula(at.scope.get("m", 0), at.scope["l"])[number]
+        on_page("eq-thread-layout", side, of=number)
     return off + missing + torn

@@ -7,6 +7,7 @@ from .. import affine, backward, wy
 from ..chunking import decay
 from . import modular
 from .data import hard_inputs, relative_error
+from .page import ALL, on_page
 from .registry import verifies
 from .symbols import Diagonal, d_k, d_v
 
@@ -19,6 +20,12 @@ T, P, N = (MatrixSymbol(name, C, C) for name in "TPN")
 B, D, TO_END = (Diagonal(name, C, C) for name in ("beta", "gamma", "to_end"))
 dS_next = MatrixSymbol("dS_next", d_v, d_k)
 gamma_C = symbols("gamma_C")
+PAGE = ALL | {
+    "gamma": r"\mathbf{D}_\gamma", "to_end": r"\mathbf{D}_\rightarrow", "gamma_C": r"\gamma_C",
+    "T": r"\mathbf{L}", "P": r"\mathbf{P}", "N": r"\mathbf{N}", "Z": r"\mathbf{Z}",
+    "beta": r"\mathbf{B}", "dE": r"\mathrm{d}\mathbf{E}", "dO": r"\mathrm{d}\mathbf{O}",
+    "dS_next": r"\mathrm{d}\mathbf{S}'",
+}  # fmt: skip
 
 
 @verifies(
@@ -33,6 +40,7 @@ gamma_C = symbols("gamma_C")
 )
 def one_inverse_gives_z_and_dv(UT=T * B, Z=T.T * dE):
     """What the UT transform would give is diag(beta) Z: dV, in which Z is hidden."""
+    on_page("eq-inverse-without-beta", UT.T * dE, B * Z, None, letters=PAGE)
     return UT.T * dE - B * Z
 
 
@@ -49,6 +57,8 @@ def one_inverse_gives_z_and_dv(UT=T * B, Z=T.T * dE):
 )
 def z_on_its_side(scores=P, right=T, read=dS_next * K.T * TO_END):
     """Z, transposed, against the kernel's row of products; P stands for the decayed scores."""
+    on_page("eq-transposed-gradients", dO.T * scores + read, letters=PAGE)
+    on_page("eq-transposed-gradients", (dO.T * scores + read) * right, of=1, letters=PAGE)
     return (T.T * (P.T * dO + TO_END * K * dS_next.T)).T - (dO.T * scores + read) * right
 
 
@@ -65,6 +75,9 @@ def z_on_its_side(scores=P, right=T, read=dS_next * K.T * TO_END):
 def state_on_its_side(written=Z.T * D * B, asked=dO.T * D):
     """The state's gradient, with its fresh factors on the left."""
     right = gamma_C * dS_next + (D * dO).T * Q - (B * D * Z).T * K
+    on_page(
+        "eq-transposed-gradients", gamma_C * dS_next + asked * Q - written * K, of=2, letters=PAGE
+    )
     return right - (gamma_C * dS_next + asked * Q - written * K)
 
 
@@ -89,6 +102,8 @@ def gradients_go_through_the_same_maps(turn=lambda F: F.T, order=lambda maps: ma
     carried = dS
     for F in order(maps):
         carried = carried @ turn(F)
+    back = lambda at: at(r"\mathrm{d}\mathbf{S}'") @ turn(at(r"\mathbf{F}"))
+    on_page("eq-reverse-map", back)
     return relative_error(with_dS - without, carried)
 
 
@@ -100,6 +115,7 @@ def gradients_go_through_the_same_maps(turn=lambda F: F.T, order=lambda maps: ma
 )
 def one_product_for_both_roles(both=N + N.T):
     """What keys get as readers and as addresses, in one product."""
+    on_page("eq-symmetric-keys", both * K, letters=PAGE)
     return N * K + N.T * K - both * K
 
 
@@ -139,6 +155,8 @@ def what_was_written_by_row_sums(lower=strict, turn=lambda x: x):
     _, k, _, Z, E, *_, Gamma = small()
     written = strict(Gamma * (k @ k.T)) @ E
     Y = lower(Gamma * (Z @ E.T))
+    products = lambda at: turn(at(r"\mathbf{Y} \odot \mathbf{K}\mathbf{K}^\top"))
+    on_page("eq-strength-row-sums", lambda at: np.atleast_2d(products(at)).sum(1)[at.n - 1])
     return (sums(Z * written) != sums(turn(Y * (k @ k.T)))).astype(int)
 
 
@@ -190,6 +208,15 @@ def rectangles_by_row_and_column_sums(n=6, **changes):
     found, t = crossings_by_sums(J, a, b, old, **changes), range(n)
     right = [sum(J[s, i] for s in t for i in t if s >= r > i) + sum(a[r:]) + sum(b[:r]) + old
              for r in t]  # fmt: skip
+
+    def printed(at):
+        t = range(1, len(at(r"\mathbf{K}")) + 1)
+        J = np.array([[at(f"J_{{{s},{i}}}") for i in t] for s in t])
+        a, b = (np.array([at(f"{x}_{i}") for i in t]) for x in "ab")
+        last = at(r"\gamma_C \langle \mathbf{S}, \mathrm{d}\mathbf{S}'\rangle")
+        return crossings_by_sums(J, a, b, last, **changes)[at.scope["r"] - 1]
+
+    on_page("eq-crossing-sums", printed)
     return [(x - y).expand() for x, y in zip(found, right, strict=True)]
 
 

@@ -10,7 +10,7 @@ from .ch14_kernels import Memory, heads, shared
 from .ch17_packed import part
 from .counting import multiplications
 from .modular import join
-from .page import side, value
+from .page import on_page, side, value
 from .registry import verifies
 from .token_forms import chunkwise, modular_tokens, recurrence
 
@@ -230,4 +230,6 @@ def the_first_is_lost(
 ):
     """One after the other, minus what is left if both read first."""
     both = (S * F1 + G1) * F2 + G2
+    names = {f"{x}_{n}": rf"\mathbf{{{x}}}_{n}" for x in "FG" for n in (1, 2)}
+    on_page("eq-slot-race", claim, letters=names)
     return sp.expand(both - winner - claim)

@@ -10,6 +10,7 @@ from sympy import Rational, ceiling, floor, symbols
 
 from . import modular
 from .modular import join
+from .page import on_page
 from .registry import verifies
 from .token_forms import decay_mask, modular_tokens, recurrence, rows, solve, strict
 
@@ -40,6 +41,7 @@ def padding_is_counted(
     for lengths in product(range(1, 6), repeat=3):
         batch = np.arange(max(lengths)) < np.array(lengths)[:, None]  # True: a token
         wrong += Fraction(int((~batch).sum()), batch.size) != claim(lengths)
+    on_page("eq-padding-share", lambda at: claim([at(f"L_{n}") for n in at.range("n")]))
     return wrong
 
 
@@ -63,6 +65,7 @@ def programs_suffice(programs=lambda T, N, C: floor(T / C) + N, most=3):
             chunks = sum(m + ceiling(Rational(l, C)) for m, l in zip(whole, rest, strict=True))
             idle = (programs(T.expand(), 3, C).expand() - chunks).expand()
             wrong += not (idle.is_Integer and 0 <= idle <= most)
+    on_page("eq-packed-slots", None, lambda at: int(programs(Rational(at("T")), at("N"), at("C"))))
     return wrong
 
 
@@ -170,4 +173,10 @@ def a_missing_boundary_leaks(F=transitions, start=1):
         x = part(row, 9, 9 + t, states[1])
         leak = recurrence(replace(x, S=before))[2] - recurrence(x)[2]
         residuals.append((leak - (before - states[1] * start) @ F(part(row, 9, 24, 0), t)).residues)
+
+    def printed(at):
+        change = at(r"\tilde{\mathbf{S}}_{b_n}") - start * at(r"\mathbf{S}^{(n)}")
+        return change @ at(r"\mathbf{F}_{b_n+1}\cdots\mathbf{F}_t")
+
+    on_page("eq-packed-leak", printed)
     return residuals

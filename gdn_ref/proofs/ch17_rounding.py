@@ -7,6 +7,7 @@ import sympy as sp
 
 from . import modular
 from .ch17_packed import part, transitions
+from .page import on_page
 from .registry import verifies
 from .token_forms import modular_tokens, recurrence
 
@@ -87,6 +88,10 @@ def mean_of_the_drift(
         for J in range(1, 5):
             square = lam**n * square + rho**2
             residuals.append(sp.cancel(square - total(J, n)))
+    letters = {rho: r"\epsilon", lam: r"\lambda", alpha: r"\alpha", beta: r"\beta", d: "d_k"}
+    J, n = sp.symbols("J n")
+    on_page("eq-drift-mean", total(J, n), letters=letters)
+    on_page("eq-drift-mean", factor, of=1, letters=letters)
     return residuals
 
 

@@ -13,6 +13,7 @@ from .ch18_shards import (
     BORDERS,
     LENGTHS,
     SIZES,
+    on_rank,
     part,
     residues,
     shards,
@@ -21,6 +22,7 @@ from .ch18_shards import (
     unrolled,
 )
 from .data import hard_inputs, worst
+from .page import on_page
 from .registry import verifies
 
 
@@ -50,6 +52,8 @@ def gradients_follow(claim=lambda dS, dO, x: dS @ x.F.T + dO.T @ x.O_F, made=Non
     """The gradient of the state before each shard from that of the state after it."""
     loss, dS = state_gradients()
     pairs = zip(BORDERS, dS, dS[1:], shards(**(made or {})), strict=False)
+    asked = lambda at: (at(r"\mathrm{d}\mathbf{S}_{(p+1)}"), at(r"\mathrm{d}\mathbf{O}_{(p)}"))
+    on_page("eq-shard-backward", lambda at: claim(*asked(at), on_rank(at, "p")))
     return residues(
         (before, claim(after, loss.dO[slice(*border)], x)) for border, before, after, x in pairs
     )
@@ -115,4 +119,11 @@ def any_partition_backward(claim=unrolled_back):
     """The gradient of the state before each shard from all shards that follow."""
     loss, dS = state_gradients()
     dO, found = [loss.dO[slice(*border)] for border in BORDERS], shards()
+
+    def printed(at):
+        later = range(at.scope["p"], at("R"))
+        dO = [at(rf"\mathrm{{d}}\mathbf{{O}}_{{({j})}}") for j in later]
+        return claim(at(r"\mathrm{d}\mathbf{S}_{(R)}"), dO, [on_rank(at, j) for j in later])
+
+    on_page("eq-shard-backward-unrolled", printed)
     return residues((dS[p], claim(dS[-1], dO[p:], found[p:])) for p in range(len(found) + 1))

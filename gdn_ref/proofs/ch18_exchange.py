@@ -12,6 +12,7 @@ from unittest.mock import patch
 import numpy as np
 from sympy import Min, Rational, ceiling, log, symbols
 
+from .page import on_page
 from .registry import verifies
 
 R, T = symbols("R T", positive=True)
@@ -117,6 +118,8 @@ def times_are_counted(claim=TIMES):
         at = dict(zip((ell, w, B_S, B_F), map(Rational, sizes), strict=True)) | {R: ranks}
         for how, formula in claim.items():
             residuals.append(Rational(exchange_time(how, ranks, *sizes)) - formula.subs(at))
+    for number, formula in enumerate(claim.values()):
+        on_page("eq-exchange-times", formula, of=number, letters={ell: r"\ell"})
     return residuals
 
 
@@ -163,6 +166,7 @@ def tree_bytes_are_counted(claim=TREE):
         for rank, sent in enumerate(rank_bytes("tree", ranks, HV, K, V)):
             at = {B_S: 4 * HV * K * V, B_F: 4 * HV * K * K, R: ranks, p: rank}
             residuals.append(sent - claim.subs(at))
+    on_page("eq-tree-bytes", claim)
     return residuals
 
 
@@ -240,4 +244,6 @@ def bytes_are_counted(claim=BYTES):
             "ring attention": ring_attention_bytes(ranks, tokens, 3, V + 1, width),
         }
         residuals += [found[how] - formula.subs(at) for how, formula in claim.items()]
+    for number, formula in enumerate(claim.values()):
+        on_page("eq-exchange-bytes", formula, of=number)
     return residuals

@@ -10,6 +10,7 @@ import torch
 from sympy import ceiling, log, symbols
 
 from ..distributed import CPContext, convolution, cost, messages
+from .page import on_page
 from .registry import verifies
 
 R, T, m, W, b = symbols("R T m W b", positive=True)
@@ -51,6 +52,7 @@ WORK = T / (2 * m) * (T / m * (2 * i + 1) + 1)
 )
 def work_is_counted(claim=WORK):
     """Each shard's own pairs."""
+    on_page("eq-causal-work", claim)
     return [
         found - claim.subs({T: size * shards, m: shards, i: n})
         for shards in range(1, 7)
@@ -71,6 +73,7 @@ def work_is_counted(claim=WORK):
 )
 def zigzag_is_counted(claim=T * (T + 1) / (2 * R)):
     """Each rank's pairs."""
+    on_page("eq-zigzag-work", claim)
     return [
         found - claim.subs({T: 2 * size * ranks, R: ranks, p: n})
         for ranks in range(1, 7)
@@ -101,6 +104,8 @@ STEPS = 2 * R - 2, ceiling(log(R, 2)) + 1
 )
 def steps_are_counted(claim=STEPS):
     """A chain of two shards a rank."""
+    for number, formula in enumerate(claim):
+        on_page("eq-zigzag-steps", formula, of=number)
     return [
         found - formula.subs(R, ranks)
         for ranks in range(2, 18)
@@ -143,4 +148,5 @@ def halo_is_counted(claim=HALO):
         for size in range(2, 6):
             at = {b: width, W: size, H_k: 2, H_v: 4, d_k: 3, d_v: 5}
             residuals.append(halo_bytes(width, size, 2 * 2 * 3 + 4 * 5) - claim.subs(at))
+    on_page("eq-halo-bytes", claim, letters={W: "W"})
     return residuals

@@ -11,6 +11,7 @@ from sympy import Rational, symbols
 
 from .ch14_kernels import scan
 from .counting import multiplications
+from .page import on_page
 from .registry import verifies
 
 R, n, x, C, d_k, d_v = symbols("R n x C d_k d_v", positive=True)
@@ -49,6 +50,7 @@ ROW_FLOPS = 6 * d_k**2 + 4 * C * d_k + 2 * d_k * d_v
 def rows_are_counted(claim=ROW_FLOPS):
     """The K rows that find O_F and F, through the products of the scan, and the correction."""
     cases = product((1, 2, 3), (1, 2), (1, 3))
+    on_page("eq-shard-flops", claim)
     return [Rational(row_flops(c, K, V)) - claim.subs({C: c, d_k: K, d_v: V}) for c, K, V in cases]
 
 
@@ -75,6 +77,7 @@ def relay_time(ranks, groups):
 def relay_is_counted(claim=R * n / (n + R - 1)):
     """A rank runs a group when the rank before it has, and when it is free."""
     cases = product(range(1, 7), range(1, 6))
+    on_page("eq-relay-speedup", claim)
     return [
         1 / Rational(relay_time(ranks, groups)) - (claim + 0 * R).subs({R: ranks, n: groups})
         for ranks, groups in cases
@@ -114,4 +117,6 @@ def speedups_are_counted(claim=SPEEDUPS):
         found = shard_times(ranks, beyond, tokens)
         at = {R: ranks, x: Rational(beyond)}
         residuals += [1 / Rational(t) - c.subs(at) for t, c in zip(found, claim, strict=True)]
+    for number, formula in enumerate(claim):
+        on_page("eq-shard-speedup", formula, of=number)
     return residuals

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import modular
 from .modular import join
+from .page import on_page
 from .registry import verifies
 from .token_forms import modular_tokens, recurrence
 
@@ -68,6 +69,13 @@ def shard(begin, end, order=1, decay=True, late=0, write=True):
 
 def shards(**changes):
     return [shard(*border, **changes) for border in BORDERS]
+
+
+def on_rank(at, p):
+    """A rank's pairs, as the page calls them."""
+    names = {"F": r"\mathbf{F}", "G": r"\mathbf{G}", "O_0": r"\bar{\mathbf{O}}",
+             "O_F": r"\hat{\mathbf{Q}}"}  # fmt: skip
+    return Shard(**{name: at(rf"{tex}_{{({p})}}") for name, tex in names.items()})
 
 
 def outputs():
@@ -127,6 +135,8 @@ def shards_follow(
     S, found = states(), shards(**(made or {}))
     after = zip(S[1:], map(state, S, found), strict=True)
     within = zip(outputs(), map(output, S, found), strict=True)
+    on_page("eq-shard-state", lambda at: state(at(r"\mathbf{S}_{(p)}"), on_rank(at, "p")))
+    on_page("eq-shard-state", lambda at: output(at(r"\mathbf{S}_{(p)}"), on_rank(at, "p")), of=1)
     return residues([*after, *within])
 
 
@@ -190,4 +200,6 @@ def unrolled(S, found, skip=0, travel=True):
 def any_partition(claim=unrolled):
     """The state before each shard from the pairs of all shards before it."""
     S, found = states(), shards()
+    before = lambda at: [on_rank(at, j) for j in range(at.scope["p"])]
+    on_page("eq-shard-unrolled", lambda at: claim(at(r"\mathbf{S}_{(0)}"), before(at)))
     return residues((S[p], claim(S[0], found[:p])) for p in range(len(found) + 1))

@@ -6,6 +6,7 @@ is a formula with one plausible slip.
 
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import sympy as sp
 import torch
@@ -21,19 +22,21 @@ from .registry import verifies
 DENSE = m.Hybrid(3, 1, 8, 4, 2, 4, 2, 4, 3, 5, 7, 11)
 EXPERTS = m.Hybrid(2, 2, 8, 6, 2, 4, 2, 4, 4, 6, 7, 11, gated=0, taps=3, experts=6, chosen=2,
                    shared=3)  # fmt: skip
+WIDTHS = ((torch.bfloat16, torch.float32), (torch.float32, torch.float64))  # of rows, of states
 CASES = [(x, T, n) for x in (DENSE, EXPERTS) for T in (1, 5) for n in (1, 3)]
 COUNTED = "counted, 2 stacks of 4 layers, 1 and 3 sequences of 1 and 5 tokens"
 decoded = cache(decode)
 
 
-def page(label, x, otherwise, of="", **more):
+def page(label, x, otherwise, of="", b=2, b_S=4, **more):
     """What the formula of the page gives for a stack."""
-    return value(label, of, otherwise=otherwise, **m.letters(x), **more)
+    return value(label, of, otherwise=otherwise, **m.letters(x, b, b_S), **more)
 
 
-def kept(x, T, n, attention):
+def kept(x, T, n, attention, *widths):
     """Bytes of the arrays that the layers of one kind keep."""
-    layers = caches(x, T, n)[x.linear :] if attention else caches(x, T, n)[: x.linear]
+    layers = caches(x, T, n, *widths)
+    layers = layers[x.linear :] if attention else layers[: x.linear]
     return sum(y.nbytes for y in tensors(layers))
 
 
@@ -63,18 +66,25 @@ def caches_are_counted(claim=m.cache_bytes):
     method="enumeration",
     covers=COUNTED,
     mutants={
-        "no window": {"claim": lambda x: 4 * x.linear * x.value_heads * x.d_k * x.d_v},
-        "states in two bytes": {"claim": lambda x: m.state_bytes(x, b_S=2)},
-        "heads of keys": {"claim": lambda x: m.state_bytes(replace(x, value_heads=x.key_heads))},
-        "every layer has one": {"claim": lambda x: m.state_bytes(m.with_share(x, 0))},
+        "no window": {"claim": lambda x, b, b_S: b_S * x.linear * x.value_heads * x.d_k * x.d_v},
+        "states in two bytes": {"claim": lambda x, b, b_S: m.state_bytes(x, b, 2)},
+        "heads of keys": {
+            "claim": lambda x, **of: m.state_bytes(replace(x, value_heads=x.key_heads), **of)
+        },
+        "every layer has one": {"claim": lambda x, **of: m.state_bytes(m.with_share(x, 0), **of)},
     },
 )
 def states_are_counted(claim=m.state_bytes):
     """States and windows of the other layers: whatever the context is."""
     return [
-        kept(x, T, n, False) - n * formula
+        kept(x, T, n, False, *widths) - n * formula
         for x, T, n in CASES
-        for formula in (claim(x), page("eq-hybrid-state-bytes", x, m.state_bytes(x)))
+        for widths in WIDTHS
+        for b, b_S in [[width.itemsize for width in widths]]
+        for formula in (
+            claim(x, b=b, b_S=b_S),
+            page("eq-hybrid-state-bytes", x, m.state_bytes(x, b, b_S), b=b, b_S=b_S),
+        )
     ]
 
 
@@ -155,17 +165,18 @@ def decoding_is_counted(
 ):
     """Every weight, cache and state that an operation touches, and all that is kept anew."""
     residuals = []
-    for x, T, n in CASES:
-        found = decoded(x, T, n)
-        weights_ = once(n) * m.weight_bytes(x, n, read=read(x, found["experts"]))
-        claim = weights_ + n * (twice * m.state_bytes(x) + m.cache_bytes(x, T + rows))
+    for (x, T, n), dtype in product(CASES, (torch.bfloat16, torch.float32)):
+        found, b = decoded(x, T, n, dtype), dtype.itemsize
+        weights_ = once(n) * m.weight_bytes(x, n, b, read=read(x, found["experts"]))
+        claim = weights_ + n * (twice * m.state_bytes(x, b) + m.cache_bytes(x, T + rows, b))
         moved = found["read"] + found["written"]
         more = {
             "n": n, "T": T, "E_n": sp.Rational(found["experts"], x.layers),
             "W_0": m.common_weights(x), "W_e": m.expert_weights(x),
-            "M_state": m.state_bytes(x), "M_cache": m.cache_bytes(x, 1),  # linear in T
+            "M_state": m.state_bytes(x, b), "M_cache": m.cache_bytes(x, 1, b),  # linear in T
         }  # fmt: skip
-        residuals += [moved - claim, moved - page("eq-hybrid-decode-bytes", x, moved, **more)]
+        printed = page("eq-hybrid-decode-bytes", x, moved, b=b, **more)
+        residuals += [moved - claim, moved - printed]
     return residuals
 
 

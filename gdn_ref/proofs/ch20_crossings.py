@@ -7,7 +7,7 @@ import numpy as np
 import sympy as sp
 
 from . import ch20_model as m
-from .page import side, value
+from .page import on_page, side, value
 from .registry import verifies
 
 SIZES = sp.symbols("L_s L_a D H_q H_c d H_k H_v d_k d_v F V", positive=True)
@@ -133,6 +133,7 @@ SHARP = sp.log((n - 1) * (1 - eps) / eps) / margin
 def scale_is_needed(scale=SHARP):
     """Where all wrong scores lie a margin below, their weights add up to epsilon exactly."""
     wrong = (n - 1) * sp.exp(-s * margin) / (1 + (n - 1) * sp.exp(-s * margin))
+    on_page("eq-hybrid-recall", None, None, scale, letters={eps: r"\varepsilon"})
     return sp.simplify(wrong.subs(s, scale) - eps)
 
 

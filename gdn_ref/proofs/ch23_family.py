@@ -5,9 +5,10 @@ is the product of all decays so far, and `D` the decay of the token that is adde
 matrices are their own transposes, so `G` and `D` are written so; that they commute is not used.
 """
 
+import numpy as np
 from sympy import Identity, MatrixSymbol, Rational, Symbol, symbols
 
-from .page import side
+from .page import on_page, row_of, rows_of, side
 from .registry import definition, verifies
 from .symbols import I_k, K, S, U, d_k, d_v, k, no_tokens, q, r
 
@@ -19,6 +20,24 @@ a, b = MatrixSymbol("a", d_k, 1), MatrixSymbol("b", d_k, 1)
 u = MatrixSymbol("u", d_v, 1)
 STATE = S * G + U.T * K - R.T * B  # S_t, after the tokens so far
 STEP = STATE * (D - a * b.T) + u * k.T
+
+
+def faded(letter):
+    """The rows before token t, faded to the state that it reads."""
+    return lambda at: np.array([
+        (at(rf"\mathbf{{D}}_{{{at.n - 1},{i}}}") @ at(rf"\boldsymbol{{{letter}}}_{i}"))[:, 0]
+        for i in range(1, at.n)
+    ]).reshape(at.n - 1, len(at(r"\boldsymbol{k}_1")))  # fmt: skip
+
+
+PAGE = {
+    "K": faded("k"), "B": faded("b"), "R": rows_of(r"\mathbf{R}"), "U": rows_of(r"\mathbf{U}"),
+    "G": lambda at: at(rf"\mathbf{{D}}_{{{at.n - 1},0}}"),
+    "D": lambda at: at(rf"\mathbf{{D}}_{{{at.n}}}"), "Lambda": r"\boldsymbol{\Lambda}_t",
+} | {x: lambda at, x=x: at(rf"\boldsymbol{{{x}}}_{{{at.n}}}") for x in "abkqu"}  # fmt: skip
+JOINED = {  # up to token t, its own decay by itself
+    "G": r"\mathbf{D}_{m,i}", "H": r"\mathbf{D}_{t-1,m}", "D": r"\mathbf{D}_t",
+}  # fmt: skip
 
 definition("eq-family-recurrence", "The general rule: a transition of a diagonal plus rank one.")
 definition("eq-family-interaction", "What a token reads, and puts out, of each row before it.")
@@ -42,6 +61,7 @@ def unrolled(
 ):
     """Base, t = 0: S. Step: what is there fades by D, r b^T is taken off, u k^T put on."""
     claim = old + written - sign * erased + write - sign * (STATE * a) * along.T
+    on_page("eq-family-unrolled", claim, letters=PAGE)
     return [no_tokens(STATE).subs(G, I_k).doit() - S, (STEP - claim).expand()]
 
 
@@ -58,6 +78,7 @@ def unrolled(
 )
 def state(old=S * G * D, written=U.T * K * D, erased=R.T * B * D):
     """The unrolled state at t = C: the rows faded to the chunk's end are K, B times D."""
+    on_page("eq-family-state", old + written - erased + u * k.T - STATE * a * b.T, letters=PAGE)
     return (STEP - (old + written - erased + u * k.T - STATE * a * b.T)).expand()
 
 
@@ -77,6 +98,13 @@ def state(old=S * G * D, written=U.T * K * D, erased=R.T * B * D):
 def read(faded_b=B, faded_k=K, old=S * G, sign=1):
     """Base, t = 0: no equation. Step: the new row of (I + A^b) R = R_0 + A^k U, as a column."""
     row = STATE * a
+    on_page(
+        "eq-family-read",
+        (row + sign * R.T * faded_b * a).T,
+        (old * a + U.T * faded_k * a).T,
+        letters=PAGE,
+        row=r"\mathbf{R}",
+    )
     return (row + sign * R.T * faded_b * a - (old * a + U.T * faded_k * a)).expand()
 
 
@@ -95,6 +123,7 @@ def read(faded_b=B, faded_k=K, old=S * G, sign=1):
 def output(faded=D, own=u * k.T - STATE * a * b.T, sign=1, old=S * G * D):
     """The row of the token that is added: it reads after its own write, with every decay."""
     claim = old * q + U.T * K * faded * q - sign * R.T * B * faded * q + own * q
+    on_page("eq-family-output", claim.T, letters=PAGE, row=r"\mathbf{R}")
     return (STEP * q - claim).expand()
 
 
@@ -116,11 +145,18 @@ def merged(E=U - R, sign=1):
     there = STATE.subs(B, K).expand()
     corrected = S * G + E.T * K
     row = (u - corrected * a) + sign * (U - R).T * K * a - (u - S * G * a)
+    solved = ((u - corrected * a) + sign * (U - R).T * K * a).T
+    on_page("eq-family-merged", solved, (u - S * G * a).T, letters=PAGE, row=r"\mathbf{R}")
     return [(there - corrected).expand(), row.expand()]
 
 
 x, y, g = (Symbol(name) for name in ("x", "y", "g"))
 late, early = symbols("Gamma_tm Gamma_mi")
+CHANNELS = {
+    x: r"\boldsymbol{k}_i", y: r"\boldsymbol{q}_t",
+    early: lambda at: np.diag(at(r"\mathbf{D}_{m,i}")),
+    late: lambda at: np.diag(at(r"\mathbf{D}_{t,m}")),
+}  # fmt: skip
 
 
 @verifies(
@@ -134,6 +170,8 @@ def joined(last=D):
 
     G stands for the product from i to m, H for the one from m to t - 1, D for that of token t.
     """
+    up_to = lambda at: G * (H * last) if at.scope["m"] < at.n else G
+    on_page("eq-family-join", up_to, letters=JOINED)
     return [(G * Identity(d_k) - G).doit(), (G * H) * D - G * (H * last)]
 
 
@@ -150,6 +188,7 @@ def joined(last=D):
 )
 def split(left=early, right=late):
     """One channel of the sum: x Gamma_ti y = (Gamma_mi x)(Gamma_tm y), as stretches join."""
+    on_page("eq-family-split", lambda at: at.summed((left * x) * (right * y), CHANNELS))
     return (x * (late * early) * y - (left * x) * (right * y)).expand()
 
 
@@ -164,6 +203,11 @@ alpha, beta, Gamma_before, overlap = symbols("alpha beta Gamma_before kappa")
 )
 def gated_delta(strength=beta, Gamma=alpha * Gamma_before):
     """k_i^T (Gamma_{t-1,i} I) (alpha_t beta_t k_t), and alpha_t Gamma_{t-1,i} is Gamma_ti."""
+    letters = {
+        alpha: r"\alpha_t", beta: r"\beta_t", Gamma_before: r"\Gamma_{t-1,i}",
+        overlap: r"\boldsymbol{k}_i^\top\boldsymbol{k}_t",
+    }  # fmt: skip
+    on_page("eq-family-gdn", strength * Gamma * overlap, letters=letters)
     return (overlap * Gamma_before * alpha * beta - strength * Gamma * overlap).expand()
 
 
@@ -179,6 +223,11 @@ def gated_delta(strength=beta, Gamma=alpha * Gamma_before):
 def minibatch(at=S, sign=1):
     """One step more, at the state before the batch; `a = eta k` reads, `u = eta v` is written."""
     before = S + sign * (U.T - S * B.T) * K  # B holds the rows a_i^T
+    rows = lambda at: at(r"\mathbf{K}") * [[at(rf"\eta_{i + 1}")] for i in range(at.n)]
+    letters = {
+        B: lambda at: rows(at)[:-1], a: lambda at: rows(at)[-1:].T, u: row_of(r"\mathbf{U}"),
+    }  # fmt: skip
+    on_page("eq-family-minibatch", before + (u - at * a) * k.T, letters=letters)
     return (before + (u - at * a) * k.T - (S + (U.T - S * B.T) * K) - (u - S * a) * k.T).expand()
 
 
@@ -218,4 +267,5 @@ def transposed_transition(back=D - b * a.T):
     """
     there = (D - a * b.T) * L.T
     claimed = (L * back).T.subs(D.T, D)
+    on_page("eq-family-grad-state", L * back, of=1, letters=PAGE)
     return (there - claimed).expand().doit()

@@ -11,9 +11,10 @@ are the parts of the claim that a mutant may replace:
 
 `run` calls the check once as it stands and once per mutant. A mutant whose residual passes has
 survived, and that is a failure. A mutant is a mistake in the equation; data on which the equation
-does not hold are no mutant, they go under `inputs`. A check that covers only a part of its
-equation says which, in a sentence under `part`. An equation that only introduces a name is a
-`definition`.
+does not hold are no mutant, they go under `inputs`. Where a check writes down what the page
+prints, it says so with `on_page` (see `page`), and it fails if the page prints something else. A
+check that covers only a part of its equation says which, in a sentence under `part`. An equation
+that only introduces a name is a `definition`.
 """
 
 import importlib
@@ -28,7 +29,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any, TypeVar
 
-from . import left_out
+from . import left_out, page
 from .report import METHODS, Report, absent, printed_complaints, printed_summary, summary
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -217,21 +218,36 @@ def run(check):
         "lacks": "",
         "mutants": [],
         "inputs": [],
+        "page": [],
         "source": inspect.getsource(check.function),
     }
     start, at = time.process_time(), "as it stands"  # not the clock's: others may work beside it
     try:
-        size = magnitude(check.function(), check.method)
+        with page.listening() as claims:
+            size = magnitude(check.function(), check.method)
+        result["page"] = off_the_page(claim for claim in claims if claim.label == check.label)
         for kind in ("mutants", "inputs"):
             for name, replaced in getattr(check, kind).items():
                 at = f"with {name!r}"
                 found = magnitude(check.function(**replaced), check.method)
                 result[kind].append(_attempt(name, found, check.method))
-        result |= {"residual": _finite(size), "passed": passes(size, check.method)}
+        passed = passes(size, check.method) and not result["page"]
+        result |= {"residual": _finite(size), "passed": passed}
     except Exception as error:
         result["crashed"] = f"{_crash(error)}, {at}"
         result["lacks"] = left_out.library(error)
     return result | {"seconds": time.process_time() - start}
+
+
+def off_the_page(claims):
+    """In what a check's claims about the page fail; nothing where no chapter can be read, for want
+    of chapters or of what reads them: what is left out then is said elsewhere (`left_out`)."""
+    try:
+        from .printed import tied
+
+        return [why for why in map(tied.problem, claims) if why]
+    except ModuleNotFoundError:
+        return []
 
 
 def _attempt(name, size, method):

@@ -38,7 +38,8 @@ def complaints(result):
     if result["crashed"]:
         return [f"CRASHED {label}: {result['crashed']} ({name})"]
     lines = []
-    if not result["passed"]:
+    lines += [f"FAILED {label}: {what} ({name})" for what in result["page"]]
+    if not result["passed"] and not lines:
         lines.append(f"FAILED {label}: residual {result['residual']} ({name})")
     for kind, verb in (("mutants", "survived"), ("inputs", "were accepted")):
         what = "the mutant" if kind == "mutants" else "the wrong inputs"
@@ -151,6 +152,7 @@ def _lines(r):
     else:
         size = f"{r['residual']:.1e}" if isinstance(r["residual"], float) else r["residual"]
         yield f"{r['label']} {'holds' if r['passed'] else 'FAILS'}: residual {size}"
+    yield from (f"  {what}" for what in r["page"])
     if r["part"]:
         yield f"  its part: {r['part']}"
     yield f"  by {METHODS[r['method']]}"

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 from sympy import ZZ, ring
 
-from . import modular
+from . import lines, modular
 from .data import hard_inputs, relative_error
 from .modular import join
 
@@ -46,6 +46,16 @@ FORM = {
         + x.E.T @ rows(x.Gamma[-1], x.K)
     ),
 }
+lines.printed_as(FORM["W"], "eq-wy-w", system=r"\mathbf{I} + \mathbf{A}")
+lines.printed_as(FORM["U"], "eq-wy-u", system=r"\mathbf{I} + \tilde{\mathbf{A}}")
+lines.printed_as(FORM["A_gated"], "eq-gdn-similarity")
+lines.printed_as(FORM["W_left"], "eq-gdn-w-gated")
+lines.printed_as(FORM["E"], "eq-gdn-delta-split")
+for name, of in (("O", 0), ("S_next", 1)):
+    lines.printed_as(FORM[name], "eq-scalar-decay-chunk", of=of)
+lines.printed_as(FORM["O"], "eq-gdn-chunk-output")
+lines.printed_as(FORM["O"], "eq-gdn-parallel", of=1)
+lines.printed_as(FORM["S_next"], "eq-gdn-chunk-state")
 
 
 class Chunk:
@@ -58,6 +68,7 @@ class Chunk:
     def __getattr__(self, name):
         if name not in self.form:
             raise AttributeError(name)
+        lines.use(self.form[name])
         value = self.form[name](self)
         setattr(self, name, value)
         return value

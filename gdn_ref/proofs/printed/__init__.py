@@ -3,7 +3,8 @@
 `lexer` and `tree` read the notation, `evaluate` computes it in a `World` that says what each
 letter means, `mutate` alters it and `pairs` makes two edits at once, `check` holds it to the world
 and counts what was rejected. The modules `chNN` say, label by label, which world an equation is
-evaluated in; `cases` says what the draws of a world have together.
+evaluated in; `cases` says what the draws of a world have together. `formula` gives a printed side
+to a check that counts, and `tied` compares what the other checks have with what is printed.
 """
 
 from .check import PRINTED, READ, load, printed, read, run

@@ -123,6 +123,11 @@ def nearly(draw, T, d):
     basis, one = orthonormal(draw.anew(2), d)[:T], eye(draw, T)
     yield on_the_sphere(draw.array(T, d - 1))  # of length one
     yield basis * 2  # orthogonal
+    if T > 1 and not draw.exact:
+        mean = basis[:2].sum(0) / 2  # of length squared 1/2: with an overlap of 3/5, both of 4/5
+        apart = (basis[0] - basis[1]) / 2
+        pair = [1.4**0.5 * mean + sign * 0.2**0.5 * apart for sign in (1, -1)]
+        yield np.array([*pair, *basis[2:]])  # of the Frobenius norm of the identity
     if T > 1:
         shear, scale = one + 0, one + 0
         shear[1, 0] = shear[1, 0] + 2

@@ -170,7 +170,8 @@ def rounds(draw, more=0):
     """Fewer pairs than dimensions, written until nothing changes; the change in their keys."""
     T, d_k, d_v = [(3, 4, 3), (2, 5, 7), (1, 2, 1)][draw.seed]
     _, k, v, _, beta, S_0 = inputs(draw, T=T, d_k=d_k, d_v=d_v, decay=False)
-    k = k / np.linalg.norm(k, axis=1, keepdims=True)
+    lengths = np.linspace(0.8, 1.05, T)[:, None]  # for the strengths to stay below 2 / ||k||^2
+    k = k * lengths / np.linalg.norm(k, axis=1, keepdims=True)
     S = S_0
     for _ in range(2000):
         S = delta_rule.recurrent(k, k, v, more + 0.7 + 0.3 * beta, S)[1]

@@ -10,7 +10,7 @@ from .rule import eye, orthonormal, run, several, step, world_of
 from .values import Depends, columns, listed
 from .world import World
 
-STRENGTHS = [-1, 0, Fraction(1, 2), 1, Fraction(3, 2), 2, 3]
+STRENGTHS = [Fraction(n, 4) for n in (-8, -4, 0, 1, 2, 4, 5, 6, 8, 12)]
 
 
 def transition(draw, key, alpha, beta):
@@ -52,8 +52,8 @@ def the_factor(F, vectors):
 
 @cache
 def unit_key(draw, length=1):
-    """A unit key, and the transition at strengths of 0, 1 and 2, between them and outside; halves,
-    so that float64 is exact."""
+    """A unit key, and the transition at strengths of 0, 1 and 2, near them, between and beyond;
+    the entries are halves, so that float64 is exact."""
     draw, d = draw.anew(), sizes(draw)[1]
     halves = np.append(draw.rng.choice([-0.5, 0.5], size=4), np.zeros(d))[:d]
     k = length * (orthonormal(draw, d)[0] if draw.exact else halves)

@@ -41,7 +41,7 @@ def unit_keys(draw, length=1, stronger=1):
     k = length * k / np.linalg.norm(k, axis=1, keepdims=True)
     beta = stronger * beta
     if (at := len(k) // 2) > 0:
-        k[at], beta[at] = k[at - 1], 1.9
+        k[at], beta[at] = k[at - 1], 2.0
         beta[at + 1 : at + 2] = 0.2
     return world_of(draw, run(draw, q, k, v, alpha, beta, S), decay=False)
 

@@ -117,7 +117,8 @@ def _softmax(q, k, v):
 def kept(draw):
     """The states that each token, or each chunk, receives; and an inverse for each chunk.
 
-    Among the chunk sizes is the best one, where d_k d_v = C^2.
+    Among the chunk sizes is the best one, where d_k d_v = C^2; and there are values a little wider,
+    for which no whole number is the best.
     """
     draw = draw.anew()
     best, N = draw.sizes(2, 2, 7)
@@ -126,9 +127,12 @@ def kept(draw):
 
     def of_chunks(at):
         inverses = sum(np.eye(at["C"]).size for _ in range(0, T, at["C"]))
-        return traffic(T, at["C"], d_k, d_v).read + inverses
+        return traffic(T, at["C"], d_k, at["d_{v}"]).read + inverses
+
+    def of_the_loop(at):
+        return traffic(T, 1, d_k, at["d_{v}"]).read
 
     return World({
-        "T": T, "d_k": d_k, "d_v": d_v, r"n_\text{loop}": traffic(T, 1, d_k, d_v).read,
+        "T": T, "d_k": d_k, r"n_\text{loop}": Depends(of_the_loop),
         r"n_\text{chunks}": Depends(of_chunks),
-    }, ranges={"C": [1, 2, best, N, 2 * N * best]})  # fmt: skip
+    }, ranges={"C": [1, 2, best, N, 2 * N * best], "d_v": [d_v, d_v + 1]})  # fmt: skip

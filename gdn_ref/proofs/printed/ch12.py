@@ -42,12 +42,14 @@ printed("eq-grad-flops", work, against="counted products of the reference", arit
 
 
 def segments(draw):
-    """States kept on a walk back over N chunks, counted, for each m that divides N."""
-    N = (draw.seed + 2) ** 2
-    divisors = [m for m in range(1, N + 1) if N % m == 0]
-    kept = {m: most_states(N, m) for m in divisors}
-    letters = {"N": N, r"n_\text{kept}": Depends(lambda at: kept[at["m"]])}
-    return World(letters, ranges={"m": divisors})
+    """States kept on a walk back over N chunks, counted, for some m that divide N: a square, whose
+    root is the best m, and the next number that this root divides, which is none."""
+    root = draw.seed + 2
+    divisors = [m for m in range(1, root + 1) if root % m == 0]
+    numbers = [root**2, root * (root + 1)]
+    kept = {(N, m): most_states(N, m) for N in numbers for m in divisors}
+    letters = {r"n_\text{kept}": Depends(lambda at: kept[at["N"], at["m"]])}
+    return World(letters, ranges={"N": numbers, "m": divisors})
 
 
 printed("eq-grad-memory", segments, against="states counted on a walk back", arithmetic="counted")

@@ -115,11 +115,16 @@ def chains(draw):
 
 @cache
 def shortest(draw):
-    """The length of segments with the shortest chain, among all that divide N."""
-    N = 6 * (draw.seed + 1) ** 2
-    depths = {m: chain(N, 1, m, m_=1, n_=1) for m in range(1, N) if N % m == 0}
-    best = min(depths, key=depths.get)
-    return World({"N": N, r"m_\ast": best, "value": depths[best]})
+    """The length of segments with the shortest chain, a whole number or not: a part of the depth
+    grows with it, a part falls, a part stays, as three lengths that divide N tell."""
+    N = 6 * (draw.seed + 2)
+    lengths = np.array([1.0, 2.0, 3.0])
+    depths = [chain(N, 1, int(m), m_=1, n_=1) for m in lengths]
+    grows, falls, stays = np.linalg.solve(
+        np.stack([lengths, 1 / lengths, 1 + 0 * lengths], 1), depths
+    )
+    least = 2 * np.sqrt(grows * falls) + stays
+    return World({"N": N, r"m_\ast": float(np.sqrt(falls / grows)), "value": float(least)})
 
 
 def map_flops(draw):

@@ -127,11 +127,14 @@ printed(
 
 
 def segments(draw):
-    """States and gradients of states kept on a walk back, counted, for each m that divides N."""
-    N = 2 * (draw.seed + 1) ** 2
-    divisors = [m for m in range(1, N + 1) if N % m == 0]
-    kept = {m: most_kept(N, m) for m in divisors}
-    return World({"N": N, r"n_\text{kept}": Depends(lambda at: kept[at["m"]])}, {"m": divisors})
+    """States and gradients of states kept on a walk back, counted, for some m that divide N: twice
+    a square, whose root is the best m, and the next number that this root divides."""
+    root = draw.seed + 1
+    divisors = [m for m in range(1, root + 1) if root % m == 0]
+    numbers = [2 * root**2, 2 * root**2 + root]
+    kept = {(N, m): most_kept(N, m) for N in numbers for m in divisors}
+    letters = {r"n_\text{kept}": Depends(lambda at: kept[at["N"], at["m"]])}
+    return World(letters, {"N": numbers, "m": divisors})
 
 
 printed("eq-backward-segments", segments, against="states counted on a walk", arithmetic="counted")

@@ -82,7 +82,7 @@ def _gap_of(statement, number, stated, ev):
         if chain:
             sides = [ev.value(part, scope) for part in claim.parts[: None if met else -1]]
         else:
-            sides = [_asked_for(statement, number, stated, ev.world, scope), ev.value(claim, scope)]
+            sides = [asked_for(statement, number, stated, ev.world, scope), ev.value(claim, scope)]
         for tally, a, b in zip(tallies, sides, sides[1:], strict=False):
             tally.add(a, b)
             if tally.off:
@@ -141,7 +141,7 @@ class _Tally:
         return self.apart / self.size if self.size > 1e-300 else 0.0
 
 
-def _asked_for(statement, number, stated, world, scope):
+def asked_for(statement, number, stated, world, scope):
     """The value that a side without a relation must have: of its words, or of the equation."""
     name = statement.words or "value"
     alike = [

@@ -1,0 +1,171 @@
+"""No check has a formula of its own: it takes it from the page, or it is held to the page."""
+
+import ast
+import inspect
+import sys
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from gdn_ref.proofs import page, printed, registry
+from gdn_ref.proofs.printed import tied
+from gdn_ref.proofs.printed.draws import DRAWS
+from gdn_ref.proofs.printed.evaluate import Evaluator
+from gdn_ref.proofs.printed.gaps import gap, verdict
+from gdn_ref.proofs.printed.mutate import mutants
+from gdn_ref.proofs.printed.source import displays
+from gdn_ref.proofs.printed.tree import statements
+
+TAKES = {"side", "value", "page", "printed"}  # the calls that read a formula off the page
+
+NOT_HELD = {  # equations none of whose checks is: why
+    "the check runs a loop or a schedule, and there is no formula in it": """
+        eq-chunk-states eq-forward-substitution eq-inverse-row eq-prefill-decode eq-packed-mask
+        eq-drift-sum eq-shard-map eq-shard-rows eq-conv-induction eq-reads-by-products""",
+    "ranks, orders or roundings are measured on both sides, and compared": """
+        eq-recall-rank eq-gdn-clear eq-decay-condition eq-decay-monotone eq-decay-stalls
+        eq-shard-felt""",
+    "it is cleared of its denominators, or of first order: the page is not": """
+        eq-least-squares-memory eq-chunk-stages""",
+    "code of the package, layer or kernel, runs on both sides": """
+        eq-margin-parts eq-mask-recurrence eq-padding-token eq-value-slices eq-segment-rows
+        eq-block eq-causal-conv eq-conv-state eq-padding-right eq-qk-norm eq-gated-norm
+        eq-family-two-gates""",
+    "its sum over paths is read, not evaluated": "eq-inverse-paths",
+}
+ALONE = {  # checks by algebra or counting that are not, though others of their equation are
+    "ch04_mask.stretches_join": "it is about logarithms, and the page about decays",
+    "ch11_gated.similar": "it is about logarithms, and the page about decays",
+    "ch12_decay.where_a_decay_lies": "it counts which stretches contain a token",
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def worlds():
+    """All checks and worlds; each world is made once."""
+    registry.load()
+    printed.load()
+    kept = dict(printed.PRINTED)
+    for label, entry in kept.items():
+        printed.PRINTED[label] = replace(entry, world=cache(entry.world))
+    yield
+    printed.PRINTED.update(kept)
+
+
+@cache
+def claims_of(number):
+    """What check `number` says of the page of its own equation."""
+    check = registry.CHECKS[number]
+    with page.listening() as claims:
+        check.function()
+    return [claim for claim in claims if claim.label == check.label]
+
+
+def taken(check):
+    """The strings with which the check's function, and what it uses of its module, read a page."""
+    module = sys.modules[check.function.__module__]
+    defined = {}
+    for node in ast.parse(inspect.getsource(module)).body:
+        names = [t.id for t in ast.walk(node) if isinstance(t, ast.Name)]
+        own = [node.name] if isinstance(node, ast.FunctionDef) else []
+        if isinstance(node, ast.Assign):
+            own = [t.id for target in node.targets for t in ast.walk(target) if hasattr(t, "id")]
+        for name in own:
+            defined.setdefault(name, []).append((node, names))
+    found, seen, todo = set(), set(), [check.function.__name__]
+    while todo:
+        name = todo.pop()
+        for node, names in defined.get(name, []) if name not in seen else []:
+            todo += names
+            within = (
+                [*node.body, *node.args.defaults] if isinstance(node, ast.FunctionDef) else [node]
+            )  # not its decorator, whose mutants are other formulas
+            calls = [c for part in within for c in ast.walk(part) if isinstance(c, ast.Call)]
+            for call in calls:
+                if getattr(call.func, "id", getattr(call.func, "attr", "")) in TAKES:
+                    found |= {a.value for a in call.args if isinstance(a, ast.Constant)}
+        seen.add(name)
+    return found
+
+
+def test_every_check_is_held_to_the_page():
+    """Each check by algebra or counting is; and of each equation one, or it is said why not."""
+    reasons = {label for labels in NOT_HELD.values() for label in labels.split()}
+    held, one_by_one = set(), set()
+    for number, check in enumerate(registry.CHECKS):
+        if check.label in taken(check) or claims_of(number):
+            held.add(check.label)
+        elif check.method in ("algebra", "enumeration") and check.label not in reasons:
+            one_by_one.add(check.name)
+    labels = {check.label for check in registry.CHECKS}
+    assert labels - held == reasons, (labels - held) ^ reasons
+    assert one_by_one == set(ALONE)
+
+
+@pytest.mark.parametrize("chapter", [f"ch{n:02}" for n in (*range(1, 21), 23)])
+def test_a_false_page_turns_the_check_itself_red(chapter):
+    """Every claim holds; and the altered pages that are false, tried in turn, break one."""
+    for number, check in enumerate(registry.CHECKS):
+        claims = claims_of(number) if check.name.startswith(chapter) else []
+        if not claims:
+            continue
+        assert not any(map(tied.problem, claims)), check.name
+        stated = statements(displays()[check.label].tex)
+        entry = printed.PRINTED[check.label]
+        worlds = [entry.world(draw.anew()) for draw in DRAWS[entry.arithmetic]]
+        gap(stated, worlds[0], evaluator := Evaluator(worlds[0]))
+        mine, false, red = {c.of for c in claims if not c.condition}, 0, False
+        altered = [other for _, other in mutants(stated, evaluator)]
+        for other in altered[::9] + altered[1::9]:
+            changed = {n for n, (a, b) in enumerate(zip(stated, other, strict=True)) if a != b}
+            if changed & mine and verdict(other, worlds, changed) == "number":
+                false += 1
+                if red := any(tied.problem(claim, other) for claim in claims):
+                    break
+        assert red or not false, f"{check.name} passes on {false} false pages"
+
+
+@pytest.mark.parametrize(
+    "label, old, new, name",
+    [
+        ("eq-gdn-chunk-state", r"\gamma_C", r"\gamma_1", "ch11_chunk.state_after_one_more"),
+        ("eq-gdn-chunk-output", r"\boldsymbol{\Gamma}", r"\mathbf{M}", "ch11_chunk.output_row"),
+        ("eq-gdn-chunk-output", r"\boldsymbol{\Gamma}", r"\mathbf{M}",
+         "ch11_chunk.output_at_real_size"),
+        ("eq-wy-product", r"\mathbf{I} - \sum", r"\mathbf{I} + \sum", "ch07_wy.one_more_factor"),
+        ("eq-family-read", r"\mathbf{A}^k", r"\mathbf{A}^b", "ch23_family.read"),
+        ("eq-grad-key", r"\mathbf{N}^\top\mathbf{K}", r"\mathbf{N}\mathbf{K}",
+         "ch12_inputs.two_roles"),
+        ("eq-grad-key", r"\mathbf{N}^\top\mathbf{K}", r"\mathbf{N}\mathbf{K}", "ch12_inputs.keys"),
+    ],
+)  # fmt: skip
+def test_a_run_of_the_check_says_so(monkeypatch, label, old, new, name):
+    check = next(c for c in registry.CHECKS if c.label == label and c.name == name)
+    assert registry.run(check)["passed"]
+    shown = displays()[label]
+    false = replace(shown, tex=shown.tex.replace(old, new))
+    assert false != shown
+    monkeypatch.setattr(tied, "displays", lambda: {label: false})
+    result = registry.run(check)
+    assert not result["passed"] and "page" in result["page"][0]
+    assert all(mutant["rejected"] for mutant in result["mutants"])
+
+
+@pytest.mark.parametrize(
+    "label, old, new, name",
+    [
+        ("eq-hybrid-decode-bytes", r"&=b\,(", r"&=2\,(", "decoding_is_counted"),
+        ("eq-hybrid-state-bytes", r"b\,\kappa", r"2\,\kappa", "states_are_counted"),
+    ],
+)
+def test_bytes_of_more_than_one_width(monkeypatch, label, old, new, name):
+    from gdn_ref.proofs import ch20_cost
+    from gdn_ref.proofs.printed import formula
+
+    shown, check = displays()[label], getattr(ch20_cost, name)
+    for tex, holds in ((shown.tex, True), (shown.tex.replace(old, new), False)):
+        monkeypatch.setattr(formula, "displays", lambda tex=tex: {label: replace(shown, tex=tex)})
+        page.side.cache_clear()
+        assert (registry.magnitude(check(), "enumeration") == 0) is holds
+    page.side.cache_clear()
