@@ -278,6 +278,10 @@ def refused_case(rank, R, name):
         "heads": lambda: call(context(), **({"v": torch.ones(1, n, 3, 4)} if last else {})),
         "option": lambda: call(context(), chunk_size=32 if last else 64),
         "dtype": lambda: call(context(), **({"g": torch.zeros(1, n, 2).double()} if last else {})),
+        "gradient": lambda: call(context(), v=torch.ones(1, n, 2, 4, requires_grad=last)),
+        "gradient of x": lambda: distributed.causal_conv1d(
+            torch.ones(1, n, 2, requires_grad=last), torch.ones(2, 3), cp_context=context()
+        ),
         "ulysses": lambda: call(context(), parallel="heads"),
         "parallel": lambda: call(context(), parallel="rings"),
         "function": lambda: (

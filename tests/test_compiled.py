@@ -88,6 +88,15 @@ def test_no_token_and_one(op, T):
     assert_same_bits(trained(compiled(rule)[0], inputs(T)), trained(rule, inputs(T)))
 
 
+@pytest.mark.parametrize("T", [0, 5])
+@pytest.mark.parametrize("chunk_size", [None, 64])
+def test_no_result_of_the_operator_lies_in_an_argument(T, chunk_size):
+    *tokens, S = inputs(T).values()
+    given = (*tokens, S.mT, None, None, None, 1.0, chunk_size, False)
+    operator = torch.ops.gdn_ref.reference_forward.default
+    torch.library.opcheck(operator, given, test_utils=("test_schema", "test_faketensor"))
+
+
 def test_decays_of_channels():
     rule = lambda x: fused_recurrent_gated_delta_rule(**x, output_final_state=True)
     run, counter = compiled(rule)

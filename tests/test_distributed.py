@@ -108,6 +108,10 @@ REFUSED = {
     "heads": "v: expected HV a multiple of H = 2, got HV = 3",
     "option": "ValueError: chunk_size: expected the same on every rank, got 64 on rank 0 and 32",
     "dtype": "ValueError: g: expected the same on every rank, got ('torch.float32', [2]) on rank 0",
+    "gradient": "ValueError: requires_grad of any argument: expected the same on every rank, got "
+    "False on rank 0 and True on rank 1",
+    "gradient of x": "ValueError: requires_grad of x: expected the same on every rank, got False "
+    "on rank 0 and True on rank 1",
     "parallel": "ValueError: parallel: expected one of sequence, relay, heads, got 'rings'",
     "function": "expected the same call on every rank, got chunk_gated_delta_rule on 0, "
     "causal_conv1d on 1",

@@ -18,6 +18,7 @@ from gdn_ref import (
     fused_recurrent_gated_delta_rule,
     ops,
     prepared,
+    reference,
 )
 
 OPS = [chunk_gated_delta_rule, fused_recurrent_gated_delta_rule]
@@ -789,6 +790,15 @@ def test_gradients_of_each_entry_of_a_batch(op):
 
 
 @BOTH
+def test_batch_invariance_takes_one_sequence_at_a_time(op, monkeypatch):
+    batches, forward = [], reference.forward
+    noted = lambda q, *rest: batches.append(len(q)) or forward(q, *rest)
+    monkeypatch.setattr(reference, "forward", noted)
+    op(**inputs(B=3), batch_invariant=True)
+    assert batches == [1, 1, 1]
+
+
+@BOTH
 @pytest.mark.parametrize("g", [-20.0, -1000.0, -torch.inf])
 def test_strong_decay_is_finite_forward_and_backward(op, g):
     x = inputs(T=40, dtype=torch.float32)
@@ -832,13 +842,14 @@ def test_triton_equals_the_reference(interpreter, op, offsets, v_first):
 
 
 @pytest.mark.interpreter
-def test_triton_promotes_mixed_dtypes(interpreter):
+@pytest.mark.parametrize("halved", ["v", "q", "k", "g", "beta", "initial_state"])
+def test_triton_promotes_mixed_dtypes(interpreter, halved):
     x = inputs(B=1, T=5, dtype=torch.float32)
-    x["v"], x["initial_state"] = x["v"].half(), x["initial_state"].half()
+    x[halved] = x[halved].half()
     o, S = chunk_gated_delta_rule(**x, output_final_state=True, backend="triton")
-    assert o.dtype == torch.float16 and S.dtype == torch.float32
+    assert o.dtype == x["v"].dtype and S.dtype == torch.float32
     o_loop, S_loop = oracle(**x)
-    assert_close(o, o_loop, ROUNDING[torch.float16])
+    assert_close(o, o_loop, ROUNDING[o.dtype])
     assert_close(S, S_loop, ROUNDING[torch.float32])  # q and k were not rounded to v's 16 bits
 
 

@@ -138,6 +138,17 @@ def test_other_strides_are_copied():
         assert torch.equal(a, b)
 
 
+@pytest.mark.parametrize("i", range(4))
+def test_each_tensor_lies_in_its_own_way(i):
+    x = raw(T=9)
+    wide = torch.cat([x[i], x[i]], dim=2)[:, :, : x[i].shape[2]]
+    right, _ = compare(x)
+    for t in (wide, x[i].mT.contiguous().mT):
+        assert not t.is_contiguous()
+        for a, b in zip(compare([*x[:i], t, *x[i + 1 :]])[0], right, strict=True):
+            assert torch.equal(a, b)
+
+
 def test_a_row_of_zeros_and_extremes():
     x = raw(T=4)
     x[0][:, 1] = 0

@@ -127,6 +127,17 @@ def test_a_launch_takes_any_size(gpu):
     assert arguments[-4:] == (x.data_ptr(), 0, 4, 64)
 
 
+def test_constants_and_options_go_to_the_compiler():
+    found = []
+
+    class Kernel:
+        def __getitem__(self, grid):
+            return lambda *arguments, **given: found.append(given)
+
+    host_launch.launcher(Kernel(), {"C": 64}, "types", num_warps=8)((6, 1, 1), (None,), (4,))
+    assert found == [{"C": 64, "num_warps": 8}]
+
+
 def test_launches_that_differ_are_apart(gpu):
     kernel, x = Kernel(), torch.zeros(8)
     for C, types, warps in ((64, "one", 4), (32, "one", 4), (64, "other", 4), (64, "one", 8)):
