@@ -19,6 +19,7 @@ The parts:
     front     the first page's map of chapters and its reading paths
     head      each page's description and card, and only the scripts that it needs
     maths     formulas are set, as drawings and for those who listen
+    quiet     drawings without their call, imports and checks on one line, moving figures' numbers
     slim      the theme's style sheets and icons, without what no page uses
     together  one style sheet and one script for all pages
     previews  what a link leads to, shown beside it
@@ -45,6 +46,7 @@ from . import (
     pages,
     previews,
     printed,
+    quiet,
     record,
     report,
     results,
@@ -75,7 +77,8 @@ def setup(app):
         links,
         numbers,
     )
-    parts += (formal, launch, front, head, previews, symbols, access, maths, slim, together)
+    parts += (formal, launch, front, head, previews, symbols, access)
+    parts += (quiet, maths, slim, together)
     for part in parts:
         part.connect(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
