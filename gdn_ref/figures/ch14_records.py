@@ -10,8 +10,10 @@ from .ch14_model import (
     copy_bandwidth,
     limits,
     listed,
+    machine,
     rule,
     shape,
+    steps,
 )
 from .places import LOG
 from .style import COLOUR, figure, styled
@@ -32,6 +34,23 @@ def ways():
         times = zip(names[1:], cells, strict=True)
         found[row.removesuffix(" (portable)")] = {name: float(us) for name, us in times if us}
     raise ValueError(f"{LOG}: the table of ways does not end")
+
+
+def steps_of_a_call(name):
+    """The recorded times of a whole call after each step of the log, over that by its FLOPs."""
+    rows = steps("call", name)
+    by_flops = limits(shape(name))["FLOPs"]
+    fig, ax = figure(6.4, 0.36 * len(rows) + 0.9)
+    bars = ax.barh(range(len(rows)), [us for *_, us in rows], color=COLOUR["quiet"], height=0.62)
+    times = [f"{us:,.0f} µs, {us / by_flops:.1f} times" for *_, us in rows]
+    ax.bar_label(bars, times, padding=4, fontsize=9)
+    ax.axvline(by_flops, color=COLOUR["value"], lw=2)
+    ax.text(by_flops, -0.75, f" FLOPs alone: {by_flops:.0f} µs", color=COLOUR["value"], fontsize=9)
+    ax.set_yticks(range(len(rows)), [step for step, *_ in rows], color=COLOUR["ink"])
+    ax.set(ylim=(len(rows) - 0.4, -1.2), xlim=(0, 1.45 * rows[0][2]))
+    taken = machine("forward_steps_h100").replace(", torch", "\ntorch")
+    ax.set_xlabel(f"microseconds on {taken}", fontsize=8)
+    return fig
 
 
 @styled

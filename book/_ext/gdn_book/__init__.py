@@ -17,6 +17,7 @@ The parts:
     numbers   chapter numbers come from file names
     launch    the buttons that run a notebook
     front     the first page's map of chapters and its reading paths
+    opening   the first page's counted facts and its picture
     head      each page's description and card, and only the scripts that it needs
     maths     formulas are set, as drawings and for those who listen
     quiet     drawings without their call, imports and checks on one line, moving figures' numbers
@@ -43,6 +44,7 @@ from . import (
     links,
     maths,
     numbers,
+    opening,
     pages,
     previews,
     printed,
@@ -78,7 +80,7 @@ def setup(app):
         numbers,
     )
     parts += (formal, launch, front, head, previews, symbols, access)
-    parts += (quiet, maths, slim, together)
+    parts += (quiet, opening, maths, slim, together)
     for part in parts:
         part.connect(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
