@@ -172,9 +172,7 @@ def test_what_the_records_say_of_bytes_and_errors():
             assert name == "one" or way["bytes"] == way["bytes_derived"]
             assert all(error < eps for error in way.get("errors", {}).values())
     assert "Bytes are as derived, in every way of working." in chapter_text()
-    lines = of.table().splitlines()
-    assert len({len(line) for line in lines}) == 1 and max(map(len, lines)) <= 80
-    assert lines[1].split()[-4:] == ["1.00", "1.59", "1.52", "1.53"]
+    assert of.table().rows[0][1:] == ["1.00", "1.59", "1.52", "1.53"]
 
 
 def test_what_the_alt_texts_say():

@@ -10,6 +10,7 @@ from ..proofs.data import hard_inputs, relative_error
 from ..wy import interaction
 from .ch13_budget import KERNEL, budget, rounded, state_costs, tokens, total
 from .ch14_model import record
+from .table import Table
 
 
 def joined(A, bits, first=16):
@@ -113,8 +114,7 @@ def recorded(cosine, beta, alpha):
 
 
 def table(errors, what, names=("bfloat16", "float16", "tf32", "float32")):
-    """The errors of one setting as text, a line for each way, a column for each format."""
-    lines = [" " * 24 + "".join(f"{name:>10}" for name in names)]
-    for way in errors[names[0]]:
-        lines.append(f"{way:24}" + "".join(f"{errors[n][way][what]:10.1e}" for n in names))
-    return "\n".join(lines)
+    """The errors of one setting, a row for each way, a column for each format."""
+    ways = errors[names[0]]
+    rows = [(way, *(f"{errors[name][way][what]:.1e}" for name in names)) for way in ways]
+    return Table(("way", *names), rows)

@@ -3,6 +3,7 @@
 import json
 
 from .places import RECORDS
+from .table import Table
 
 
 def decode_record(file=RECORDS / "decode_h100.json"):
@@ -11,7 +12,7 @@ def decode_record(file=RECORDS / "decode_h100.json"):
 
 
 def decode_table(pool="float32", record=None):
-    """The rows of one kind of pool as text, one a line; a sentence if nothing was recorded."""
+    """The rows of one kind of pool; a sentence in their place if nothing was recorded."""
     record = record or decode_record()
     if record is None:
         return (
@@ -20,17 +21,16 @@ def decode_table(pool="float32", record=None):
             "book/_data/bench/decode_h100.json, and this cell shows it."
         )
     names = list(record["rows"][0]["runs"])
-    lines = [
-        f"{pool} pool, copy at {record['copy_bytes_per_s'] / 1e12:.2f} TB/s; us",
-        f"{'N':>4}{'n':>3}{'MB':>8}{'floor':>8}"
-        + "".join(f"{name:>9}{'of floor':>10}{'eager':>7}" for name in names),
-    ]
+    head = [f"{name}{what}" for name in names for what in (", µs", ", of floor", ", from Python")]
+    rows = []
     for row in record["rows"]:
         if row["pool"] == pool:
-            line = f"{row['sequences']:4}{row['tokens']:3}{row['bytes'] / 1e6:8.1f}"
-            line += f"{row['floor_us']:8.1f}"
-            for name in names:
-                run = row["runs"][name]
-                line += f"{run['device_us']:9.1f}{run['fraction']:10.0%}{run['eager_us']:7.0f}"
-            lines.append(line)
-    return "\n".join(lines)
+            cells = [row["sequences"], row["tokens"], f"{row['bytes'] / 1e6:.1f}"]
+            cells.append(f"{row['floor_us']:.1f}")
+            for run in (row["runs"][name] for name in names):
+                cells += [f"{run['device_us']:.1f}", f"{run['fraction']:.0%}"]
+                cells.append(f"{run['eager_us']:.0f}")
+            rows.append(cells)
+    taken = f"{record['gpu']}, {record['date']}; a kernel that copies reaches"
+    note = f"{pool} pool. {taken} {record['copy_bytes_per_s'] / 1e12:.2f} TB/s."
+    return Table(("sequences", "tokens", "MB", "floor, µs", *head), rows, note)

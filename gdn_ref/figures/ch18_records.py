@@ -21,6 +21,7 @@ from .ch18_model import (
 )
 from .places import RECORDS
 from .style import COLOUR, figure, styled
+from .table import Table
 
 PASSES = {"forward": "forward", "both": "both passes"}
 
@@ -81,14 +82,14 @@ HOW = {"by formula": by_flops, "parts in turn": in_turn, "two cards": measured}
 
 
 def table():
-    """Rows of text: both passes of each way, by each of `HOW`, and of a packed batch."""
-    lines = [f"{'':20}" + "".join(f"{how:>15}" for how in (*HOW, "packed"))]
+    """Both passes of each way, by each of `HOW`, and of a packed batch; times one card."""
+    rows = []
     for way, name in WAYS.items():
         for passes, text in PASSES.items():
             found = [of(way, passes) for of in HOW.values()] + [measured(way, passes, "packed")]
-            cells = "".join(f"{'':15}" if x is None else f"{x:15.2f}" for x in found)
-            lines.append(f"{f'{name}, {text}':23}"[:23] + cells[3:])
-    return "\n".join(lines)
+            cells = (None if x is None else f"{x:.2f}" for x in found)
+            rows.append((f"{name}, {text}", *cells))
+    return Table(("times one card", *HOW, "packed"), rows)
 
 
 def errors():
