@@ -14,16 +14,10 @@ from ..proofs.ch14_designs import C, H_k, H_v, T, b, d_k, d_v
 from ..proofs.ch16_algebra import crossings_by_sums
 from ..proofs.data import hard_inputs, relative_error
 from .ch12_measure import chunk_with_decay, dg_by_crossing, parts_of_dg
-from .ch14_model import BANDWIDTH, PEAK, SLICE, machine, record, shape
-from .table import Table
+from .ch14_model import BANDWIDTH, PEAK, SLICE, record, shape
 
 TRAINING = "B4 T4096 H16/32 D128"
 NAMES = ("inverses", "chunk_states", "state_gradients", "chunk_gradients")
-MEASURED = {
-    "µs on the device": ("device_us", 1),
-    "µs from Python": ("eager_us", 1),
-    "MB": ("memory_bytes", 1e6),
-}
 
 
 def _values(x, chunk):
@@ -132,16 +126,6 @@ def training_record():
 def side_by_side():
     """The rows of that record, one a shape."""
     return training_record()["rows"]
-
-
-def training_table():
-    """The same as a table: forward and backward, ours and the peers', with the memory of a step."""
-    rows = [
-        (row["shape"], name, *(f"{found[what] / unit:,.0f}" for what, unit in MEASURED.values()))
-        for row in side_by_side()
-        for name, found in row["runs"].items()
-    ]
-    return Table(("shape", "package", *MEASURED), rows, machine("training_h100"))
 
 
 def times_ours(peer, what="device_us"):
