@@ -161,12 +161,15 @@ def _wrap(cell, around):
 
 class MovingFigures(SphinxTransform):
     """`<div class="gdn-figure" ...>` and the paragraph `*Figure: ...*` below it are a figure with
-    a caption and a number, like those that stand still. Its name is `fig-` and the script's."""
+    a caption and a number, like those that stand still: `fig-06-householder-2d` in chapter 6."""
 
     default_priority = 401
     host = re.compile(r'<div class="gdn-figure" data-figure="([\w-]+)"')
 
     def apply(self, **_):
+        chapter = chapter_of(self.env.docname)
+        if chapter is None:
+            return
         for raw in list(self.document.findall(nodes.raw)):
             name = self.host.match(raw.astext().lstrip())
             below = raw.next_node(descend=False, siblings=True) if name else None
@@ -175,7 +178,7 @@ class MovingFigures(SphinxTransform):
                 continue
             figure = nodes.figure("", raw.deepcopy(), classes=["gdn-moving"])
             figure += nodes.caption("", "", *words)
-            figure["names"].append(f"fig-{name[1]}")
+            figure["names"].append(f"fig-{chapter:02}-{name[1]}")
             self.document.note_explicit_target(figure)
             raw.replace_self(figure)
             below.parent.remove(below)
