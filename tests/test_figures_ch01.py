@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from gdn_ref import linear_attention
-from gdn_ref.figures import ch01
+from gdn_ref.figures import ch01, ch01_answers
 
 SCRIPT = Path(__file__).parents[1] / "book/_static/figures/state-matrix.js"
 
@@ -85,3 +85,26 @@ def test_the_notebook_twin_has_two_sliders():
     tokens, degrees = ch01.state_matrix_widget().children[:2]
     assert (tokens.min, tokens.max) == (0, len(ch01.VALUES))
     assert (degrees.min, degrees.max) == (0, 355)
+
+
+def test_four_rules_answer_as_the_opening_says():
+    """The pictures' alt texts in chapter 1 and on the first page give these numbers."""
+    said = ch01_answers.answers()
+    at_the_end, in_the_next = (
+        {rule: x[line - 1].round().tolist() for rule, x in said.items()}
+        for line in (ch01_answers.END, ch01_answers.LINES)
+    )
+    right = [60, 25]
+    assert list(at_the_end.values()) == [[90, 25], [23, 2], right, right]
+    assert list(in_the_next.values()) == [[90, 25], [0, 0], right, [0, 0]]
+    np.testing.assert_array_equal(ch01_answers.truth()[[ch01_answers.END - 1, -1]], [right, [0, 0]])
+
+
+def test_only_the_gated_delta_rule_is_right_in_all_four_places():
+    wrong = {
+        rule: np.abs(x - ch01_answers.truth())[[ch01_answers.END - 1, -1]].max() > 0.5
+        for rule, x in ch01_answers.answers().items()
+    }
+    assert [rule for rule, is_wrong in wrong.items() if not is_wrong] == ["gated delta rule"]
+    texts = [text.get_text() for ax in ch01_answers.four_answers().axes for text in ax.texts]
+    assert len(texts) == 16 and texts.count("90 ✗") == 2 and texts.count("0 ✓") == 4

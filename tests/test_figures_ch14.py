@@ -240,3 +240,12 @@ def test_every_slider_of_the_widget_changes_its_picture():
         before = picture.value
         slider.value = slider.options[0] if slider.description != "segments" else 8
         assert picture.value != before, slider.description
+
+
+def test_the_opening_shows_the_times_that_the_text_says():
+    fig = ch14_records.steps_of_a_call("B1 T32768 H2/8 D128")
+    texts = [text.get_text() for text in fig.axes[0].texts]
+    assert "3,702 µs, 84.0 times" in texts and "216 µs, 4.9 times" in texts
+    assert any("FLOPs alone: 44 µs" in text for text in texts)
+    page = (ROOT / "chapters/14_bytes_and_flops.ipynb").read_text()
+    assert "The first version took 84 times as long as its FLOPs ask for." in page

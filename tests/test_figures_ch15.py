@@ -23,6 +23,7 @@ from gdn_ref.figures import (  # noqa: E402
     ch15_measure,
     ch15_source,
     ch15_steps,
+    ch15_tables,
     ch15_widget,
     equation_lines,  # noqa: E402
 )
@@ -387,3 +388,17 @@ def test_what_the_text_says_of_racecheck():
         row in named for row in wrong
     )
     assert f"given on the GPU lets {words[len(passed)]} pass" in prose()
+
+
+def test_tables_are_made_from_the_records():
+    for make, rows in (
+        (ch15_tables.ladder_table, 3), (ch15_tables.kernels_table, 4),
+        (ch15_tables.ahead_table, 8), (ch15_tables.shared_table, 13),
+        (ch15_tables.hopper_table, 3), (ch15_tables.peers_table, 6),
+        (ch15_tables.long_sequence_table, 3), (ch15_tables.attempts_table, 9),
+    ):  # fmt: skip
+        assert len(make().rows) == rows
+    kernels = {row[0]: row for row in ch15_tables.kernels_table().rows}
+    assert kernels["first"] == ["first", "32", "8,248", "53,248", "4"]
+    ladder = ch15_tables.ladder_table()
+    assert ladder.rows[-1][1] == "95,296" and "H100" in ladder.note

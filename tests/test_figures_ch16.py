@@ -18,6 +18,7 @@ from gdn_ref.figures import (  # noqa: E402
     ch16_curves,
     ch16_lines,
     ch16_model,
+    ch16_tables,
     equation_lines,
 )
 from gdn_ref.figures import ch16_stages as stages  # noqa: E402
@@ -366,3 +367,18 @@ def test_sums_lose_digits_of_dg_at_a_strong_decay_alone():
     weak, strong = (ch16_model.errors_of_dg(alpha) for alpha in (0.95, 1e-4))
     assert max(weak.values()) < 1e-5 and strong["rectangles"] < 1e-4
     assert strong["sums"] > 100 * strong["rectangles"]
+
+
+def test_tables_are_made_from_the_records():
+    table = ch16_tables.kernel_times(ch16_model.TRAINING)
+    assert [row[1] for row in table.rows] == list(ch16_model.NAMES) and "H100" in table.note
+    limits = ch16_model.limits()
+    for _, kernel, us, times in table.rows:
+        by_bytes, _, recorded = limits[kernel]
+        assert us == f"{recorded:,}" and times == f"{recorded / by_bytes:.1f}"
+    assert len(ch16_tables.orders("B8 T4096 H8 D64").rows[0]) == 3
+    shown = {(shape, name): us for shape, name, us, *_ in ch16_tables.beside_peers().rows}
+    for row in ch16_model.side_by_side():
+        for name, run in row["runs"].items():
+            assert shown[row["shape"], name] == f"{run['device_us']:,.0f}"
+    assert ch16_tables.curves_end().rows[0][0] == "CPU"
