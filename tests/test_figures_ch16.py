@@ -183,7 +183,7 @@ class TestModel:
         moved, text = ch16_model.kernel_bytes(x), prose()
         times = float(re.search(r"moves (\d\.\d) times the bytes", text)[1])
         assert times == round(sum(moved.values()) / ch16_model.floor_bytes(x), 1)
-        intensity = int(re.search(r"That is (\d+) FLOPs a byte", text)[1])
+        intensity = int(re.search(r"That is (\d+) FLOPs per byte", text)[1])
         assert intensity == round(sum(ch16_model.kernel_flops(x).values()) / sum(moved.values()))
         saved = int(re.search(r"states would save (\d+) % of the bytes", text)[1])
         kept = ch16_model.plan(x, keep=True)["moved"]

@@ -10,7 +10,9 @@ from bs4 import BeautifulSoup
 from .maths import unseen
 from .tables import without_tex
 
-NOT_ON_PAPER = ".headerlink, .gdn-filter, .gdn-report-line, .gdn-report, script, button, iframe"
+NOT_ON_PAPER = (
+    ".headerlink, .gdn-filter, .gdn-report-line, .gdn-report, .gdn-imports, script, button, iframe"
+)
 NEEDED_SCRIPTS = re.compile(r"/figures/")
 
 
@@ -55,7 +57,7 @@ class OnePage:
             for heading in article.find_all(f"h{level}"):
                 heading.name = f"h{level + 1}"
                 self._write_out(heading)
-        for fold in article.select("details:not(.gdn-badge)"):
+        for fold in article.select("details:not(.gdn-badge, .gdn-proved)"):
             fold["open"] = ""
         article["id"] = anchor(page)
         self.titles[page] = article.find("h2")
