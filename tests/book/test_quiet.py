@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from built_book import SITE, Visit, in_browser, needs_site, pages
+from tiny_book import CHAPTER, Book
 
 ROOT = Path(__file__).parents[2]
 EXTENSION = str(ROOT / "book" / "_ext")
@@ -61,6 +62,20 @@ def test_names_of_drawings_are_those_imported_from_the_figures():
         "from gdn_ref.figures.ch15_source import piece\nfrom gdn_ref.proofs import prove",
     ]
     assert quiet.drawn_by(sources) == {"ch01", "two", "piece"}
+
+
+def test_a_moving_figure_has_a_number_and_a_caption(tmp_path):
+    book = Book(tmp_path)
+    for script in ("figure", "bowl"):
+        book.write(f"static/figures/{script}.js", "")
+    figure = '<div class="gdn-figure" data-figure="bowl"><p>It moves.</p></div>'
+    words = "*Figure: a bowl, as $a$ has it.*\n\nSee {numref}`fig-11-bowl`. *Figure it out.*"
+    book.write("11_chunks.md", f"{CHAPTER}\n{figure}\n\n{words}\n")
+    assert book.build() == (0, "")
+    page = book.page("11_chunks")
+    caption = re.search(r"<figcaption>.*?</figcaption>", page, re.DOTALL)[0]
+    assert "Fig. 11.1" in caption and "A bowl, as " in caption
+    assert 'href="#fig-11-bowl"' in page and "<em>Figure it out.</em>" in page
 
 
 def cells(path):
