@@ -50,6 +50,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const press = button.getAttribute("aria-pressed") !== "true";
       for (const other of buttons) other.setAttribute("aria-pressed", press && other === button);
       rest();
+      if (press) document.querySelector(".gdn-map").scrollIntoView({ block: "start" });
     });
   }
 });
