@@ -74,7 +74,7 @@ def four_answers():
     for ax, name, top in zip(axes[:, 0], ASKED, (125, 46), strict=True):
         ax.set(ylabel=f"{name}?", ylim=(0, top))
     for ax in axes[1]:
-        ax.set_xticks([3, 20, END, 40], ["3", "20", str(END), "new file"])
+        ax.set_xticks([3, 20, 41], ["line 3", "20", "next file"])
     return fig
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from . import ch14_model
-from .ch15_measure import Peer, numbers_ahead, scan_attempts, shared_sequences
+from . import ch14_model, ch15_steps
+from .ch15_measure import Peer, numbers_ahead, scan_attempts, shared_sequences, steps
 from .table import Table
 
 
@@ -14,6 +14,32 @@ def ladder_table():
     lines = [(r["shape"], *us, f"{r['floor_us']:.0f}") for r, us in zip(rows, cells, strict=True)]
     head = ("µs", *rows[0]["steps"], "floor")
     return Table(head, lines, ch14_model.machine("ladder_h100"))
+
+
+def gains_table(step):
+    """How many times faster one step of the ladder made each shape."""
+    shapes = [row["shape"] for row in ch14_model.record("ladder_h100")["rows"]]
+    rows = [(shape, f"{ch15_steps.gains(shape)[step]:.2f}") for shape in shapes]
+    return Table((step, "times faster"), rows)
+
+
+def log_table():
+    """The earliest call and the last, and how much of the earliest was not its scan."""
+    shapes = {
+        "32 value heads": "B1 T32768 H16/32 D128",
+        "8 value heads": "B1 T32768 H2/8 D128",
+        "63 tokens, 1 head": "B1 T63 H1 D64",
+    }
+    rows = []
+    for name, shape in shapes.items():
+        call = dict(steps("call", shape))
+        first, now = call["first forward"], call["numbers ahead of their chunk"]
+        rows.append((name, f"{first:,}", f"{now:,}", f"{first / now:.1f}"))
+    call, scan = (dict(steps(part, shapes["32 value heads"])) for part in ("call", "scan"))
+    rest = call["first forward"] - scan["first forward"]
+    taken = ch14_model.machine("forward_steps_h100")
+    note = f"Of the earliest call with 32 value heads, {rest:,} µs are not the scan. {taken}"
+    return Table(("µs", "at first", "now", "times faster"), rows, note)
 
 
 def kernels_table():
