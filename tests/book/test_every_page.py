@@ -32,7 +32,10 @@ new PerformanceObserver((list) => {
 UNSEEN = """() => [...document.querySelectorAll('.math')].filter(e => e.checkVisibility())
     .filter(e => !(e.querySelector('svg')?.getBBox().width > 0)).map(e => e.dataset.tex)"""
 TORN = """() => [...document.querySelectorAll('.gdn-together')]
-    .filter(e => e.getClientRects().length > 1).map(e => e.textContent)"""
+    .filter(e => {
+        const tops = [...e.getClientRects()].map(box => box.top);
+        return Math.max(...tops) - Math.min(...tops) > 8;  // on two lines
+    }).map(e => e.textContent)"""
 UNBADGED = """() => [...document.querySelectorAll('div.math[id^="equation-"]')]
     .filter(e => !e.nextElementSibling?.matches('details.gdn-badge')).map(e => e.id)"""
 WITHOUT_ALT = """() => [...document.querySelectorAll('img')]

@@ -46,6 +46,7 @@ from . import (
     numbers,
     opening,
     pages,
+    pictures,
     previews,
     printed,
     quiet,
@@ -80,7 +81,7 @@ def setup(app):
         numbers,
     )
     parts += (formal, launch, front, head, previews, symbols, access)
-    parts += (quiet, opening, maths, slim, together)
+    parts += (quiet, opening, maths, pictures, slim, together)
     for part in parts:
         part.connect(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
