@@ -1,5 +1,6 @@
 """Checks of chapter 21: reads as weights, scores, the name that is given, floors, bits, order."""
 
+from functools import partial
 from itertools import combinations, product, starmap
 from math import erf, sqrt
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from .. import gated_delta_rule
 from .data import hard_inputs, relative_error, unit
+from .page import on_page
 from .registry import verifies
 
 
@@ -27,6 +29,17 @@ def relative_crosstalk(weights):
     return (weights**2).sum(1) / own**2 - 1
 
 
+def printed_weights(at):
+    """`Omega` of the page."""
+    pairs = at.range("i")
+    return np.array([[at(rf"\Omega_{{{j},{i}}}") for i in pairs] for j in pairs])
+
+
+def printed_mean(at, of=""):
+    """The mean of the `x_j` of the page, or of their means."""
+    return np.mean([at(f"{of} x_{{{j}}}") for j in at.range("j")])
+
+
 @verifies(
     "eq-recall-weights",
     method="float64",
@@ -35,13 +48,26 @@ def relative_crosstalk(weights):
         "the values of later tokens left out": {"read": lambda W, V: np.tril(W) @ V},
         "of earlier tokens left out": {"read": lambda W, V: np.triu(W) @ V},
         "transposed": {"read": lambda W, V: W.T @ V},
+        "the own weight counts": {"crosstalk": lambda W: (W**2).sum(1) / np.diag(W) ** 2},
+        "not squared": {"crosstalk": lambda W: abs(W / np.diag(W)[:, None]).sum(1) - 1},
     },
 )
-def reads_are_sums_of_values(read=lambda W, V: W @ V):
-    """The same weights, found with one-hot values, serve any other values."""
+def reads_are_sums_of_values(read=lambda W, V: W @ V, crosstalk=relative_crosstalk):
+    """The same weights, found with one-hot values, serve any other values. The crosstalk is what a
+    read of one-hot values, at its key, has beside its own when that is scaled to one."""
     q, k, v, g, beta, _ = hard_inputs(T=40, d_k=32, d_v=24)
     state = gated_delta_rule.recurrent(k, k, v, g, beta)[1]
-    return relative_error(read(weights_of(q, k, g, beta), v), q @ state.T)
+    W = weights_of(k, k, g, beta)
+    beside = W / np.diag(W)[:, None] - np.eye(len(W))
+
+    def printed(at):
+        V = np.hstack([at(rf"\boldsymbol{{v}}_{{{i}}}") for i in at.range("i")]).T
+        return read(printed_weights(at), V)[at("j") - 1][:, None]
+
+    on_page("eq-recall-weights", printed)
+    on_page("eq-recall-weights", lambda at: crosstalk(printed_weights(at))[at("j") - 1], of=1)
+    off = abs(crosstalk(W) / (beside**2).sum(1) - 1).max()
+    return max(off, relative_error(read(weights_of(q, k, g, beta), v), q @ state.T))
 
 
 def own_score(weights, j):
@@ -65,13 +91,23 @@ def scores_of_the_right_one_and_a_rival(
     """Means and variances over all outcomes: only the means of `v v^T` count, as in chapter 2."""
     _, k, _, g, beta, _ = hard_inputs(T=3, d_k=4, d_v=2)
     W, d_v, errors = weights_of(k, k, g, beta), 2, []
+
+    def claims(W, j, d_v):
+        return W[j, j], own(W, j) / d(d_v), other(W, j) / d(d_v)
+
     cases = np.array(list(product(units(d_v), repeat=4)))  # the last is the rival
     reads = np.einsum("ji,cid->cjd", W, cases[:, :3])
     for j in range(3):
         right, rival = ((reads[:, j] * cases[:, i]).sum(1) for i in (j, 3))
-        claims = W[j, j], own(W, j) / d(d_v), other(W, j) / d(d_v)
         found = right.mean(), right.var(), rival.var()
-        errors += [abs(a - b) for a, b in zip(claims, found, strict=True)] + [abs(rival.mean())]
+        pairs = zip(claims(W, j, d_v), found, strict=True)
+        errors += [abs(a - b) for a, b in pairs] + [abs(rival.mean())]
+
+    def printed(at):
+        return claims(printed_weights(at), at("j") - 1, at("d_v"))
+
+    for n, of in enumerate((0, 1, 3)):  # zero, a rival's mean, has no size to compare
+        on_page("eq-recall-scores", lambda at, n=n: printed(at)[n], of=of)
     return max(errors)
 
 
@@ -96,13 +132,19 @@ DENSITY = np.exp(-(Z**2) / 2) / sqrt(2 * np.pi) * (Z[1] - Z[0])
 )
 def the_largest_score(rivals=lambda N: N - 1, spread=1, same=False):
     """The other way round: over the largest rival, how likely the right score is above it."""
+
+    def share(N, mean, own, other):
+        u = normal((mean + spread * own * Z) / (own if same else other))
+        return DENSITY @ u ** rivals(N)
+
     errors = []
     for N, mean, own, other in ((2, 0.5, 0.4, 1.0), (8, 1.0, 0.3, 0.5), (64, 2.0, 1.0, 0.7),
                                 (17, 0.3, 0.1, 0.2)):  # fmt: skip
-        u = normal((mean + spread * own * Z) / (own if same else other))
-        claim = DENSITY @ u ** rivals(N)
         largest = (N - 1) * DENSITY * normal(Z) ** (N - 2)
-        errors.append(abs(claim - largest @ normal((mean - other * Z) / own)))
+        found = largest @ normal((mean - other * Z) / own)
+        errors.append(abs(share(N, mean, own, other) - found))
+    letters = "N", r"\lambda", r"\sigma", r"\tau"
+    on_page("eq-recall-named", lambda at: share(*map(at, letters)))
     return max(errors)
 
 
@@ -148,6 +190,7 @@ def no_rule_is_below(floor=bound):
         K, Q = unit(rng.normal(size=(2, n, d)))
         g, beta = -rng.uniform(0, 0.3, n), rng.uniform(0.1, 1.9, n)
         off.append(max(0.0, floor(n, d) - mean_crosstalk(weights_of(Q, K, g, beta))))
+    on_page("eq-recall-floor", printed_mean, lambda at: floor(at("n"), at("d_k")))
     return max(off)
 
 
@@ -196,6 +239,8 @@ def keys_from_a_table(floor=lambda n, N, d: (n - 1) / (N - 1) * (N / d - 1)):
         off.append(abs(over_subsets(K @ K.T, n) - floor(n, N, d)))
         K, Q = unit(rng.normal(size=(2, N, d)))
         off.append(max(0.0, floor(n, N, d) - over_subsets(Q @ K.T, n)))
+    left = partial(printed_mean, of=r"\mathbb{E}\,")
+    on_page("eq-recall-vocabulary", left, lambda at: floor(at("n"), at("N_k"), at("d_k")))
     return max(off)
 
 
@@ -223,6 +268,8 @@ def a_state_names_one_list(limit=lambda B, n, N: 2.0**B / N**n):
     """A readout gives one list of answers for each state, so at most 2^B lists are right."""
     cases = product((1, 2, 3), (2, 3, 4), range(7))
     off = [abs(all_right(n, N, 2**B) - min(1.0, limit(B, n, N))) > 1e-12 for n, N, B in cases]
+    share = lambda at: all_right(at("n"), at("N"), 2 ** at("B"))
+    on_page("eq-recall-bits", share, lambda at: limit(at("B"), at("n"), at("N")))
     return np.array(off, dtype=int)
 
 
@@ -256,6 +303,10 @@ def shows(n):
 )
 def the_newest_of_two(guess=lambda N: 0.5 * (1 + 1 / N), share=told):
     """The best readout of two values: with their order where it shows, without it elsewhere."""
+
+    def claim(n, N):
+        return share(n) + (1 - share(n)) * guess(N)
+
     off = []
     for N, n in product(range(2, 6), range(2, 7)):
         shown = float(np.mean(list(shows(n))))
@@ -263,5 +314,7 @@ def the_newest_of_two(guess=lambda N: 0.5 * (1 + 1 / N), share=told):
         for old, new in combinations(range(N), 2):
             blind += max(sum(answer == last for last in (old, new)) for answer in range(N))
         best = shown + (1 - shown) * blind / N**2
-        off.append(abs(best - (share(n) + (1 - share(n)) * guess(N))) > 1e-12)
+        off.append(abs(best - claim(n, N)) > 1e-12)
+    on_page("eq-recall-order", None, lambda at: claim(at("n"), at("N")))
+    on_page("eq-recall-order", lambda at: share(at("n")), of=1)
     return np.array(off, dtype=int)

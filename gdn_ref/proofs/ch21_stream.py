@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import sympy as sp
 
+from .page import on_page
 from .registry import verifies
 
 
@@ -61,9 +62,11 @@ alpha, beta = sp.symbols("alpha beta")
         "alpha not squared": {
             "shares": lambda a, b, d: tuple(x / a for x in step_shares(a, b, d))
         },
+        "nothing spreads": {"read": lambda a, b, seen, size: a * seen},
+        "the shares exchanged": {"read": lambda a, b, seen, size: b * seen + a * size},
     },
 )  # fmt: skip
-def one_more_key(shares=step_shares):
+def one_more_key(shares=step_shares, read=lambda a, b, seen, size: a * seen + b * size):
     """The mean of `||X F y||^2` over the cubature, against the two shares."""
     left = []
     for d in (2, 3, 4):
@@ -71,12 +74,18 @@ def one_more_key(shares=step_shares):
         y = sp.Matrix(d, 1, sp.symbols(f"y_:{d}"))
         total = 0
         for weight, kk in cubature(d):
-            read = X * (y - beta * kk * y) * alpha
-            total += weight * (read.T * read)[0]
-        a, b = shares(alpha, beta, d)
-        length = (y.T * y)[0]
-        claim = a * ((X * y).T * (X * y))[0] + b * sum(x**2 for x in X) * length
-        left.append(sp.expand(total - claim))
+            after = X * (y - beta * kk * y) * alpha
+            total += weight * (after.T * after)[0]
+        seen, size = ((X * y).T * (X * y))[0], sum(x**2 for x in X) * (y.T * y)[0]
+        left.append(sp.expand(total - read(*shares(alpha, beta, d), seen, size)))
+    squares = r"\|\mathbf{X}\boldsymbol{y}\|^2", r"\|\mathbf{X}\|^2"
+
+    def printed(at):
+        a, b = shares(at(r"\alpha"), at(r"\beta"), at("d_k"))
+        return read(a, b, *map(at, squares)), a, b
+
+    for n in range(3):
+        on_page("eq-recall-step", lambda at, n=n: printed(at)[n], of=n)
     return left
 
 
@@ -100,15 +109,15 @@ def means_of_the_cubature(weights=lambda w, d: w):
 def forms(alpha, beta, d, j, most):
     """`lambda_m, zeta_m, xi_m` for m = 0 to `most`, of the pair that token j wrote."""
     a, b = step_shares(alpha, beta, d)
-    rho = alpha**2 * (1 - beta * (2 - beta) / sp.Integer(d))
-    nu = [sp.Integer(0)]
+    rho = alpha**2 * (1 - beta * (2 - beta) / d)
+    nu = [0]
     for _ in range(j + most):
         nu.append(rho * nu[-1] + beta**2)
     rows = [(beta, beta**2, beta**2 + (1 - beta) ** 2 * alpha**2 * nu[j - 1] / d)]
     for m in range(1, most + 1):
         _, zeta, xi = rows[-1]
         rows.append((
-            beta * alpha**m * (1 - beta / sp.Integer(d)) ** m,
+            beta * alpha**m * (1 - beta / d) ** m,
             a * zeta + b * rho ** (m - 1) * beta**2,
             a * xi + b * nu[j + m - 1] + beta**2 / d,
         ))  # fmt: skip
@@ -158,15 +167,21 @@ def counted(alpha, beta, d, j, most):
 )
 def later_tokens(first=False, kept=None, later=1):
     """Means over all keys by the token loop, against the recursion, exactly."""
-    left = []
+
+    def claims(alpha, beta, d, j, most):
+        found = forms(alpha, beta, d, 1 if first else j, most)
+        if kept is not None:
+            a, _ = step_shares(alpha, beta, d)
+            found = [(x, a**m * beta**2, xi) for m, (x, _, xi) in enumerate(found)]
+        return found if later else [(x, z, z) for x, z, _ in found]
+
+    left, letters = [], (r"\alpha", r"\beta", "d_k", "j")
     for j, most in ((1, 2), (2, 2)):
         gates = sp.Rational(9, 10), sp.Rational(3, 5)
-        claims = forms(*gates, 2, 1 if first else j, most)
-        if kept is not None:
-            a, b = step_shares(*gates, 2)
-            claims = [(x, a**m * gates[1] ** 2, xi) for m, (x, _, xi) in enumerate(claims)]
-        if not later:
-            claims = [(x, z, z) for x, z, _ in claims]
-        for claim, found in zip(claims, counted(*gates, 2, j, most), strict=True):
-            left += [sp.nsimplify(x - y) for x, y in zip(claim, found, strict=True)]
+        pairs = zip(claims(*gates, 2, j, most), counted(*gates, 2, j, most), strict=True)
+        left += [sp.nsimplify(x - y) for pair in pairs for x, y in zip(*pair, strict=True)]
+    for n in range(3):
+        on_page("eq-recall-delta", lambda at, n=n: claims(*map(at, letters), at("m"))[-1][n], of=n)
+    for n in (1, 2):  # with no pair after it
+        on_page("eq-recall-delta", lambda at, n=n: claims(*map(at, letters), 0)[0][n], of=n + 2)
     return left

@@ -7,6 +7,7 @@ import sympy as sp
 from sympy import QQ, ring
 
 from . import verifies
+from .page import TOKEN, on_page
 from .words import reduce
 
 alpha, beta, r = sp.symbols("alpha beta r")  # r stands for (1 - beta)^n
@@ -32,6 +33,11 @@ ITEMS = {
 def two_items(share=lambda beta: beta / 2, sign=1):
     """The token loop on a row, `s - beta (s k) k^T` with `k = (e_i - e_j) / sqrt 2`, so that
     `k k^T` is half of an integer matrix. All other items stay."""
+
+    def mixed(strength, own, other):
+        taken = share(strength)
+        return (1 - taken) * own + sign * taken * other
+
     d = 5
     _, strength, *row = ring(["beta", *(f"s{i}" for i in range(d))], QQ)
     found = []
@@ -39,11 +45,11 @@ def two_items(share=lambda beta: beta / 2, sign=1):
         e = np.zeros(d, dtype=object)
         e[i], e[j] = 1, -1
         after = [s - strength / 2 * (row[i] - row[j]) * x for s, x in zip(row, e, strict=True)]
-        taken = share(strength)
         claim = list(row)
-        claim[i] = (1 - taken) * row[i] + sign * taken * row[j]
-        claim[j] = (1 - taken) * row[j] + sign * taken * row[i]
+        claim[i], claim[j] = mixed(strength, row[i], row[j]), mixed(strength, row[j], row[i])
         found += [x - y for x, y in zip(after, claim, strict=True)]
+    for of, letters in enumerate(((r"\beta", "s_i", "s_j"), (r"\beta", "s_j", "s_i"))):
+        on_page("eq-swap-strength", lambda at, x=letters: mixed(*map(at, x)), of=of)
     return found
 
 
@@ -69,6 +75,8 @@ def powers(sign=-1, decays=1, first=1, claim=power, norm2=1):
     a, rules = sp.symbols("a"), {kT * k: norm2}
     factor = alpha * (1 - beta * k * kT)
     step = claim(a * alpha**decays, r * (1 + sign * beta)) - claim(a, r) * factor
+    n, letters = sp.Symbol("n"), {k: r"\boldsymbol{k}", alpha: r"\alpha", beta: r"\beta"}
+    on_page("eq-transition-power", claim(alpha**n, (1 + sign * beta) ** n), letters=letters)
     return [reduce(step, rules), reduce(claim(1, first) - 1, rules)]
 
 
@@ -88,6 +96,14 @@ def repeated(last=lambda change: change * F, first=1):
     step = sp.expand((now - before) - last(S - T))
     change = S - T
     base = (S if first is None else change * first) - change
+
+    def printed(at):
+        power = C * first
+        for _ in range(at("n")):
+            power = last(power)
+        return at.value(power, {C: r"\mathbf{S}_1-\mathbf{S}_0", F: r"\mathbf{F}"})
+
+    on_page("eq-repeat-step", printed)
     return [step, sp.expand(base)]
 
 
@@ -100,15 +116,21 @@ def repeated(last=lambda change: change * F, first=1):
         "the place added": {"place": -C},
         "the transition on the left": {"left": True},
         "values of the other sign": {"value": -C * k},
+        "the product without the identity": {"unrolled": lambda P: C * P},
     },
 )
-def empty_start(place=C, left=False, value=None):
-    """The delta rule with the value `C k`, against the same state seen from the place C."""
+def empty_start(place=C, left=False, value=None, unrolled=lambda P: C * (1 - P)):
+    """The delta rule with the value `C k`, against the same state seen from the place C. From the
+    product of all transitions so far to that with one more, and nothing from none of them."""
     value = C * k if value is None else value
     factor = 1 - beta * k * kT
     after = S * factor + beta * value * kT
     seen = factor * (S - place) if left else (S - place) * factor
-    return reduce(after - place - seen, {})
+    step = after.subs(S, unrolled(P)) - unrolled(P * factor)
+    letters = TOKEN | {"C": r"\mathbf{C}", "P": r"\mathbf{P}^{t-1}"}
+    on_page("eq-empty-start", after - place, seen, letters=letters)
+    on_page("eq-empty-start", unrolled(P * factor), of=1, letters=letters)
+    return [reduce(word, {}) for word in (after - place - seen, step, unrolled(1))]
 
 
 @verifies(
@@ -123,6 +145,7 @@ def empty_start(place=C, left=False, value=None):
 )
 def doubled_sigmoid(claim=CONTRAST, reach=2):
     """`beta - 1` for `beta = 2 sigma(b)`."""
+    on_page("eq-doubled-sigmoid", claim)
     return sp.simplify(reach / (1 + sp.exp(-b)) - 1 - claim)
 
 
@@ -143,6 +166,8 @@ def tracking_life(left=HALF, of=lambda rho: rho, bound=2):
     x, rest = sp.symbols("x", positive=True), sp.symbols("rho", positive=True)
     n = sp.log(left) / sp.log(of(rest))
     life = sp.expand_log(sp.simplify(n * sp.log(rest) - sp.log(HALF)))
-    minus_log = -sp.log((1 - x) / (1 + x))
-    faster = sp.simplify(sp.diff(minus_log - bound * x, x) - 2 * x**2 / (1 - x**2))
+    minus_log, least = -sp.log((1 - x) / (1 + x)), bound * x
+    faster = sp.simplify(sp.diff(minus_log - least, x) - 2 * x**2 / (1 - x**2))
+    letters = {x: r"\exp(-b)", rest: r"\rho"}
+    on_page("eq-tracking-life", n, n, -sp.log(left) / least, letters=letters)
     return [life, minus_log.subs(x, 0), faster]

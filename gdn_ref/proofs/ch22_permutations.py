@@ -17,6 +17,7 @@ from ..experiments.permutations import (
     swaps_of,
 )
 from . import verifies
+from .page import on_page
 
 x, y = symbols("x y", real=True)
 
@@ -56,6 +57,7 @@ def steps_of_a_permutation(steps=fewest_steps):
             rank = (Matrix(matrix(p)) - Matrix.eye(d)).rank()
             found += [Integer(rank - steps(p)), Integer(len(swaps_of(p)) - steps(p))]
             found.append(Integer(abs(made(swaps_of(p), d) - matrix(p)).sum()))
+    on_page("eq-permutation-steps", lambda at: steps(at(r"\boldsymbol{\Pi}").argmax(1).tolist()))
     return found
 
 
@@ -91,6 +93,8 @@ def count_modulo(between=lambda m: pi / m, power=lambda m: m):
         found += list(full.applyfunc(simplify))
         early = [turn(2 * between(m) * n) == Matrix.eye(2) for n in range(1, m)]
         found.append(Integer(any(early)))
+    both = r"\mathbf{P}_1\mathbf{P}_2"
+    on_page("eq-count-modulo", lambda at: np.linalg.matrix_power(at(both), power(at("m"))))
     return found
 
 

@@ -62,7 +62,7 @@ def empty_start(draw):
     letters = {
         r"\mathbf{S}_": listed(x.states, 0), r"\mathbf{P}_": listed(x.factors), r"\mathbf{C}": C,
         r"\mathbf{P}^": listed(x.P, 0), r"\boldsymbol{v}_": columns(x.v),
-        r"\boldsymbol{k}_": columns(x.k),
+        r"\boldsymbol{k}_": columns(x.k), r"\beta_": entries(x.beta),
     }  # fmt: skip
     return World(letters, {"t": range(1, len(k) + 1)})
 
