@@ -3,7 +3,6 @@
 from functools import cache
 from itertools import product
 
-import numpy as np
 import sympy as sp
 
 from .page import on_page
@@ -16,10 +15,11 @@ def cubature(d):
     The basis vectors, and the corners of a cube; a check below compares the means. Either sign of
     a key gives the same `k k^T`.
     """
-    axes = [(sp.Rational(2, d * (d + 2)), sp.Matrix(np.outer(e, e))) for e in np.eye(d, dtype=int)]
-    corners = [np.array((1, *signs)) for signs in product((1, -1), repeat=d - 1)]
+    one = sp.eye(d)
+    axes = [(sp.Rational(2, d * (d + 2)), one[:, i] * one[i, :]) for i in range(d)]
+    corners = [sp.Matrix((1, *signs)) for signs in product((1, -1), repeat=d - 1)]
     weight = sp.Rational(d, (d + 2) * len(corners))
-    return axes + [(weight, sp.Matrix(np.outer(s, s)) / d) for s in corners]
+    return axes + [(weight, s * s.T / d) for s in corners]
 
 
 def uniform_moment(powers, d):
