@@ -152,14 +152,14 @@ class TestInTheBrowser:
             assert notebook.broken == []
 
     def test_all_cells_of_a_chapter_offline_throw_no_page_error(self, browser, server):
-        """The first cell that needs an array ends the run; the page goes on to its last cell."""
+        """The first cell that draws ends the run; the page goes on to its last cell."""
         with Notebook(browser, server, CHAPTER) as notebook:
             notebook.cell("await browser.fetch").locator(".cm-content").click()
             notebook.page.get_by_role("menuitem", name="Run").first.click()
             notebook.page.get_by_text("Run All Cells", exact=True).first.click()
             notebook.page.wait_for_timeout(1000)  # the page draws what it went on to
             notebook.page.evaluate(BACK)
-            notebook.says(notebook.cell("householder_2d_widget"), "needs NumPy")
+            notebook.says(notebook.cell("householder_2d_widget"), "It comes from Pyodide")
             assert notebook.broken == []
 
     def test_online_numpy_comes_from_the_address_in_the_lock_file(self, browser, server, packages):
