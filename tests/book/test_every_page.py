@@ -40,6 +40,8 @@ UNBADGED = """() => [...document.querySelectorAll('div.math[id^="equation-"]')]
     .filter(e => !e.nextElementSibling?.matches('details.gdn-badge')).map(e => e.id)"""
 WITHOUT_ALT = """() => [...document.querySelectorAll('img')]
     .filter(e => !e.alt.trim() || e.alt.includes('_images/')).map(e => e.getAttribute('src'))"""
+WITHOUT_SIZE = """() => [...document.querySelectorAll('.bd-article img[src$=".svg"]:not([height])')]
+    .map(e => e.getAttribute('src'))"""
 TOO_WIDE = """() => [...document.querySelectorAll('body *')].filter(e => {
         const box = e.getBoundingClientRect();
         return box.width && box.right > innerWidth + 1 && !e.closest('math')
@@ -146,7 +148,7 @@ def test_weighs_less_than_900_kilobytes(desk):
 @pytest.mark.parametrize("where", ["desk", "files"])
 def test_shows_formulas_badges_and_descriptions(request, where, path):
     visit = request.getfixturevalue(where)
-    for fault in (UNSEEN, TORN, UNBADGED, WITHOUT_ALT):
+    for fault in (UNSEEN, TORN, UNBADGED, WITHOUT_ALT, WITHOUT_SIZE):
         assert visit.page.evaluate(fault) == []
 
 

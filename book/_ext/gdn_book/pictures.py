@@ -8,7 +8,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-IMAGE = re.compile(r'<img\b[^>]*\bsrc="([^"]*_images/[^"]+\.svg)"[^>]*>')
+IMAGE = re.compile(r'<img\b[^>]*\bsrc="([^":]+\.svg)"[^>]*>')
 SIZE = re.compile(r'<svg\b[^>]*?\bwidth="([\d.]+)pt" height="([\d.]+)pt"')
 
 
