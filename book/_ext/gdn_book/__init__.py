@@ -9,6 +9,7 @@ The parts:
     formal    the fold under an equation that has a formal proof
     pages     the directives of the verification page
     equations the table of all equations on it, with a filter
+    rests     which equation rests on which: the map, and a line in each badge
     sources   a page for each chapter's checks with their source
     errata    the errata page
     record    the execution page: how each notebook ran, and with which versions
@@ -52,6 +53,7 @@ from . import (
     quiet,
     record,
     report,
+    rests,
     results,
     rules,
     slim,
@@ -80,7 +82,7 @@ def setup(app):
         links,
         numbers,
     )
-    parts += (formal, launch, front, head, previews, symbols, access)
+    parts += (rests, formal, launch, front, head, previews, symbols, access)
     parts += (quiet, opening, maths, pictures, slim, together)
     for part in parts:
         part.connect(app)

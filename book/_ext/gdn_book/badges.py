@@ -2,7 +2,7 @@
 
 from docutils import nodes
 
-from . import addresses, printed, results, symbols
+from . import addresses, printed, rests, results, symbols
 from .plain import prose
 
 
@@ -40,7 +40,7 @@ def badge(app, docname, label, found, legend=""):
     kind = "read" if page["kind"] == "read" else kind
     inside = [f"<p>{prose(meaning)}</p>"] if meaning else []
     inside += [printed.details(page), *(_one_check(app, docname, c) for c in checks)]
-    inside += [legend, _row(app, docname, label)]
+    inside += [legend, rests.badge(app, docname, label), _row(app, docname, label)]
     return _details(kind, prose(printed.summary(page)), "".join(inside))
 
 
