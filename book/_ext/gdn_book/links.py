@@ -7,11 +7,13 @@ from pathlib import Path
 
 from sphinx.util import logging
 
+from . import tables
 from .rules import LABEL
 
 logger = logging.getLogger(__name__)
 CITED = re.compile(rf"\(({LABEL.pattern}(?:,\s+{LABEL.pattern})*)\)")
 HIGHLIGHTED = re.compile(r'<div class="highlight">.*?</div>', re.DOTALL)
+NAMED = re.compile(rf'<code class="gdn-eq">({LABEL.pattern})</code>')
 FIGURE = re.compile(r'class="gdn-figure"[^>]*data-figure="([^"]+)"')
 
 # From file:// a page may not read the others, so a search there lists titles without excerpts.
@@ -53,7 +55,7 @@ def _references(match):
 
 
 def finish_page(app, pagename, templatename, context, doctree):
-    """Link the labels in highlighted code; load the scripts that the page's figures need."""
+    """Link the labels in highlighted code and in what cells show; load the figures' scripts."""
     if app.builder.format != "html":
         return
     if pagename == "search":
@@ -77,6 +79,13 @@ def finish_page(app, pagename, templatename, context, doctree):
 
     figures = sorted(set(FIGURE.findall(context["body"])))
     context["body"] = HIGHLIGHTED.sub(linked, context["body"])
+    context["body"] = NAMED.sub(
+        lambda named: (
+            f'<a href="{escape(link_to[named[1]])}">'
+            f"{tables.equation(app, pagename, named[1]).astext()}</a>"
+        ),
+        context["body"],
+    )
     if figures:
         _load_scripts(app, pagename, figures)
 
