@@ -68,3 +68,50 @@ def test_scores_cut_after_the_second_order_are_positive_after_the_first_not():
     assert sympy.expand(second - ((1 + x) ** 2 + 1) / 2) == 0
     assert sympy.minimum(second, x) == sympy.Rational(1, 2)
     assert sympy.minimum(1 + x, x) == -sympy.oo
+
+
+# ex-02-plane
+
+
+def squared_overlaps(angles):
+    K = np.column_stack([np.cos(angles), np.sin(angles)])
+    return (((K @ K.T) ** 2).sum() - len(K)) / len(K)
+
+
+def test_crosstalk_of_keys_in_the_plane():
+    for n in (2, 3, 5):
+        angles = np.random.default_rng(n).uniform(0, 2 * np.pi, n)
+        formula = n * (n / 2 - 1) + abs(np.exp(2j * angles).sum()) ** 2 / 2
+        np.testing.assert_allclose(n * squared_overlaps(angles), formula, rtol=EXACT)
+
+
+@pytest.mark.parametrize("n, apart, least", [(2, 90, 0), (3, 60, 0.5)])
+def test_evenly_spread_lines_have_the_least_crosstalk(n, apart, least):
+    best = np.deg2rad(17 + apart * np.arange(n))
+    best[0] += np.pi  # a key and its negative are on one line
+    np.testing.assert_allclose(squared_overlaps(best), least, atol=EXACT)
+    for other in np.random.default_rng(0).uniform(0, np.pi, size=(100, n)):
+        assert squared_overlaps(other) > least
+
+
+# ex-02-only-write
+
+
+def test_two_conditions_leave_one_write():
+    """The conditions on the entries of A and X are linear: they have this one solution."""
+    _, K, V, *_ = hard_inputs(T=2, d_k=3, d_v=2)
+    k, v, rng = K[0], V[0], np.random.default_rng(2)
+    across = np.linalg.svd(k[None])[2][1:]  # orthogonal to the key
+    rows, right = [], []
+    for S in (np.zeros((2, 3)), *rng.normal(size=(4, 2, 3))):
+        for y, read in ((k, v), *((y, S @ y) for y in across)):
+            rows.append(np.hstack([np.kron(S, y), np.kron(np.eye(2), y)]))  # (S A + X) y
+            right.append(read)
+    rows, right = np.vstack(rows), np.concatenate(right)
+    assert np.linalg.matrix_rank(rows) == rows.shape[1] == 9 + 6
+    found = np.linalg.lstsq(rows, right, rcond=None)[0]
+    A, X = np.eye(3) - np.outer(k, k), np.outer(v, k)
+    np.testing.assert_allclose(found, np.concatenate([A.ravel(), X.ravel()]), atol=EXACT)
+    S = rng.normal(size=(2, 3))
+    _, replaced = delta_rule.step(S, k, k, v, np.float64(1.0))
+    np.testing.assert_allclose(S @ A + X, replaced, atol=EXACT)
