@@ -1,12 +1,15 @@
 """What the solutions of the pen-and-paper exercises of chapters 1 to 6 claim."""
 
-from itertools import combinations
+from fractions import Fraction
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 import sympy
 
 from gdn_ref import delta_rule, linear_attention, scalar_decay
+from gdn_ref.proofs.ch03_cost import traffic
+from gdn_ref.proofs.counting import multiplications
 from gdn_ref.proofs.data import hard_inputs, relative_error
 
 EXACT = 1e-12
@@ -115,3 +118,61 @@ def test_two_conditions_leave_one_write():
     S = rng.normal(size=(2, 3))
     _, replaced = delta_rule.step(S, k, k, v, np.float64(1.0))
     np.testing.assert_allclose(S @ A + X, replaced, atol=EXACT)
+
+
+# ex-03-brackets
+
+
+def scores_first(Q, K, V):
+    return (Q @ K.T) @ V
+
+
+def state_first(Q, K, V):
+    return Q @ (K.T @ V)
+
+
+FORMS = scores_first, state_first
+
+
+def test_which_brackets_are_cheaper():
+    for m, n, d_k, d_v in product((1, 2, 3, 6), repeat=4):
+        shapes = (m, d_k), (n, d_k), (n, d_v)
+        scores, state = (multiplications(form, *shapes) for form in FORMS)
+        side = Fraction(1, m) + Fraction(1, n) - Fraction(1, d_k) - Fraction(1, d_v)
+        assert (scores < state) == (side > 0)
+    halves = (multiplications(form, (8, 16), (8, 16), (8, 16)) for form in FORMS)
+    assert next(halves) * 2 == next(halves)
+
+
+@pytest.mark.parametrize("N, C", [(2, 4), (3, 2), (5, 1), (4, 3)])
+def test_a_state_serves_all_later_chunks(N, C):
+    d_k, d_v = 4, 3
+    block = multiplications(scores_first, (C, d_k), (C, d_k), (C, d_v))
+    write = multiplications(lambda V, K: V.T @ K, (C, d_v), (C, d_k))
+    read = multiplications(lambda Q, S: Q @ S.T, (C, d_k), (d_v, d_k))
+    quotient = Fraction(block * N * (N - 1) // 2, (write + read) * (N - 1))
+    assert quotient == N * C / (2 * Fraction(2 * d_k * d_v, d_k + d_v))
+
+
+# ex-03-overlap
+
+
+def times(C, d_k=128, d_v=128, b=2, rho=Fraction("295.3")):
+    """The longer of both times and their sum, in the time of one FLOP."""
+    moved = traffic(2 * C, d_k, d_v, C, token_bytes=b, state_bytes=2 * b)
+    work = 2 * 2 * C * (2 * d_k * d_v + C * (d_k + d_v))
+    return max(work, rho * moved) / (2 * C), (work + rho * moved) / (2 * C)
+
+
+def test_a_card_that_computes_and_moves_at_once():
+    best = 2 * Fraction("295.3")
+    assert 590 < best < 591
+    at_best = 2 * 256 * (best + 128)  # C tokens per chunk, if a chunk could have 590.6
+    for C in (1, 16, 64, 256, 275, 590):
+        assert times(C)[0] / at_best == (1 + Fraction(128, C)) / (1 + 128 / best)
+    assert min(times(C)[0] for C in (590, 591, 600)) > at_best
+    printed = {C: f"{float(times(C)[0] / at_best):.2f}" for C in (64, 256, 275)}
+    assert printed == {64: "2.47", 256: "1.23", 275: "1.20"}
+    for C in (1, 64, 590, 1000):
+        longer, both = times(C)
+        assert longer < both <= 2 * longer
