@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import sympy
 
-from gdn_ref import delta_rule, linear_attention, scalar_decay
+from gdn_ref import chunking, delta_rule, linear_attention, scalar_decay
+from gdn_ref.figures.ch04 import recall_ratio
 from gdn_ref.proofs.ch03_cost import traffic
 from gdn_ref.proofs.counting import multiplications
 from gdn_ref.proofs.data import hard_inputs, relative_error
@@ -176,3 +177,39 @@ def test_a_card_that_computes_and_moves_at_once():
     for C in (1, 64, 590, 1000):
         longer, both = times(C)
         assert longer < both <= 2 * longer
+
+
+# ex-04-disguise
+
+
+def test_scalar_decay_is_linear_attention_with_other_keys():
+    q, k, v, g, _, S = hard_inputs()
+    gamma = np.exp(np.cumsum(g))[:, None]
+    O, last = scalar_decay.recurrent(q, k, v, g, S)
+    other, rescaled = linear_attention.recurrent(gamma * q, k / gamma, v, S)
+    assert relative_error(other, O) < EXACT
+    assert relative_error(gamma[-1] * rescaled, last) < EXACT
+    scores = np.tril((gamma * q) @ (k / gamma).T)
+    assert relative_error(scores, chunking.decay(g)[1] * (q @ k.T)) < EXACT
+
+
+def test_the_keys_overflow_at_token_45():
+    with np.errstate(over="ignore"):
+        factors = np.exp(2 * np.arange(1, 65, dtype=np.float32))
+    assert np.argmin(np.isfinite(factors)) + 1 == 45
+    np.testing.assert_allclose(np.log(np.finfo(np.float32).max), 88.7, atol=0.05)
+
+
+# ex-04-oldest
+
+
+def test_the_ratio_of_the_best_decay_is_bounded():
+    for d_k, left in ((64, (22, 23)), (128, (46, 47)), (256, (93, 94))):
+        m = np.arange(1, 2 * d_k)
+        ratio = recall_ratio(np.sqrt(m / (m + 1)), m, d_k)
+        assert (d_k / (np.e * (m + 1) - 1) < ratio).all()
+        assert (ratio < d_k / (np.e * m - 1)).all()
+        sure, possible = m[np.e * (m + 1) <= d_k + 1][-1], m[np.e * m < d_k + 1][-1]
+        assert (sure, possible) == left
+        assert m[ratio >= 1][-1] in left
+    np.testing.assert_allclose(1 / np.e, 0.37, atol=0.005)
