@@ -11,7 +11,7 @@ from gdn_ref import chunking, delta_rule, linear_attention, scalar_decay
 from gdn_ref.figures.ch04 import recall_ratio
 from gdn_ref.proofs.ch03_cost import traffic
 from gdn_ref.proofs.counting import multiplications
-from gdn_ref.proofs.data import hard_inputs, relative_error
+from gdn_ref.proofs.data import hard_inputs, relative_error, unit
 
 EXACT = 1e-12
 
@@ -213,3 +213,46 @@ def test_the_ratio_of_the_best_decay_is_bounded():
         assert (sure, possible) == left
         assert m[ratio >= 1][-1] in left
     np.testing.assert_allclose(1 / np.e, 0.37, atol=0.005)
+
+
+# ex-05-mean
+
+
+def test_falling_strengths_average():
+    rng = np.random.default_rng(5)
+    key, V, S = unit(rng.normal(size=(1, 4))), rng.normal(size=(6, 3)), rng.normal(size=(3, 4))
+    for w in (np.ones(6), rng.uniform(0.1, 2, 6)):
+        beta = w / np.cumsum(w)
+        Gamma = chunking.decay(np.log1p(-np.append(0, beta[1:])))[1]
+        np.testing.assert_allclose(Gamma[-1] * beta, w / w.sum(), rtol=EXACT)
+        K = np.repeat(key, 6, axis=0)
+        _, last = delta_rule.recurrent(K, K, V, beta, S)
+        np.testing.assert_allclose(last @ key[0], w @ V / w.sum(), rtol=EXACT)
+    np.testing.assert_allclose(np.ones(6) / np.cumsum(np.ones(6)), 1 / np.arange(1, 7))
+
+
+# ex-05-best-so-far
+
+
+def test_the_best_memory_after_every_token():
+    _, K, V, *_ = hard_inputs(T=20, d_k=6, d_v=3)
+    penalty = 0.3
+    S, inverse = np.zeros((3, 6)), np.eye(6) / penalty
+    for t, (k, v) in enumerate(zip(K, V, strict=True), 1):
+        h = inverse @ k
+        inverse = inverse - np.outer(h, h) / (1 + k @ h)
+        np.testing.assert_allclose(inverse @ k, h / (1 + k @ h), rtol=EXACT)
+        S = S + np.outer(v - S @ k, inverse @ k)
+        rows = np.vstack([K[:t], np.sqrt(penalty) * np.eye(6)])  # the penalty as six more pairs
+        best = np.linalg.lstsq(rows, np.vstack([V[:t], np.zeros((6, 3))]), rcond=None)[0].T
+        assert relative_error(S, best) < EXACT
+
+
+def test_a_multiple_of_the_identity_makes_it_the_delta_rule():
+    _, K, V, *_, S = hard_inputs(T=1)
+    k, v, eta = 1.7 * K[0], V[0], 0.6
+    h = eta * k
+    beta = eta / (1 + eta * k @ k)  # eq-proximal-step
+    _, expected = delta_rule.step(S, k, k, v, beta)
+    step = S + np.outer(v - S @ k, h / (1 + k @ h))
+    assert relative_error(step, expected) < EXACT
