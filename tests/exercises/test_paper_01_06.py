@@ -256,3 +256,57 @@ def test_a_multiple_of_the_identity_makes_it_the_delta_rule():
     _, expected = delta_rule.step(S, k, k, v, beta)
     step = S + np.outer(v - S @ k, h / (1 + k @ h))
     assert relative_error(step, expected) < EXACT
+
+
+# ex-06-one-key
+
+
+def transition(k, beta):
+    return np.eye(len(k)) - beta * np.outer(k, k)
+
+
+def test_transitions_of_one_key():
+    rng = np.random.default_rng(6)
+    k, beta = unit(rng.normal(size=5)), rng.uniform(0, 2, 4)
+    both = beta[0] + beta[1] - beta[0] * beta[1]
+    product_of_two = transition(k, beta[0]) @ transition(k, beta[1])
+    np.testing.assert_allclose(product_of_two, transition(k, both), atol=EXACT)
+    n_tokens = np.linalg.multi_dot([transition(k, b) for b in beta])
+    one_token = transition(k, 1 - np.prod(1 - beta))
+    np.testing.assert_allclose(n_tokens, one_token, atol=EXACT)
+
+
+@pytest.mark.parametrize("beta", [0.3, 0.999, 1.0, 1.5])
+def test_a_strength_below_one_is_an_exponential(beta):
+    k = unit(np.random.default_rng(7).normal(size=5))
+    size, vectors = np.linalg.eigh(np.outer(k, k))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        exponential = vectors * np.exp(np.log(1 - beta) * size.round(12)) @ vectors.T
+    if beta < 1:
+        np.testing.assert_allclose(exponential, transition(k, beta), atol=EXACT)
+    assert (np.linalg.eigvalsh(transition(k, beta)) > EXACT).all() == (beta < 1)
+
+
+# ex-06-volume
+
+
+def singular_values(K, beta):
+    return np.linalg.svd(np.linalg.multi_dot([*map(transition, K, beta)]), compute_uv=False)
+
+
+def test_the_strengths_decide_how_much_is_erased():
+    rng = np.random.default_rng(8)
+    K, beta = unit(rng.normal(size=(9, 6))), rng.uniform(0, 2, 9)
+    values = singular_values(K, beta)
+    total = abs(np.prod(1 - beta))
+    np.testing.assert_allclose(np.prod(values), total, rtol=EXACT)
+    assert values.max() <= 1 + EXACT and values.min() <= total ** (1 / 6)
+
+
+def test_the_keys_decide_where():
+    basis = np.linalg.qr(np.random.default_rng(9).normal(size=(6, 6)))[0]
+    for beta in (0.5, 1.7):
+        evenly = singular_values(basis, np.full(6, beta))
+        np.testing.assert_allclose(evenly, abs(1 - beta), atol=EXACT)
+        once = singular_values(np.repeat(basis[:1], 6, axis=0), np.full(6, beta))
+        np.testing.assert_allclose(once, [1] * 5 + [abs(1 - beta) ** 6], atol=EXACT)
