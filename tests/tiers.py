@@ -95,8 +95,10 @@ TIERS = {
     ),
     BOOK: (
         "tests/book/",
+        "tests/exercises/",
         "tests/printed/",
         "tests/test_ahead_of_time.py",
+        "tests/test_algorithm_boxes.py",
         "tests/test_answers.py",
         "tests/test_browser.py",
         "tests/test_code_mutants.py",
