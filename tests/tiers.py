@@ -98,6 +98,7 @@ TIERS = {
         "tests/exercises/",
         "tests/printed/",
         "tests/test_ahead_of_time.py",
+        "tests/test_algorithm_boxes.py",
         "tests/test_answers.py",
         "tests/test_browser.py",
         "tests/test_code_mutants.py",

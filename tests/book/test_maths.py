@@ -153,3 +153,20 @@ class TestDeepLinks:
         visit.page.goto(visit.root + link, wait_until="load")
         visit.page.wait_for_timeout(150)
         assert visit.page.evaluate(IN_SIGHT) == [True, True]
+
+
+WITHOUT_DEPTH = """() => [...document.querySelectorAll("span.math > svg:not([style])")]
+    .map((drawing) => getComputedStyle(drawing).verticalAlign)"""
+
+
+class TestOnTheLine:
+    """A formula without depth, as of one capital letter, has no style of its own to lower it."""
+
+    pytestmark = in_browser
+
+    def test_a_formula_without_depth_stands_on_the_line(self, browser, server):
+        with Visit(browser, server) as visit:
+            visit.page.goto(visit.root + "chapters/11_chunkwise_gated_delta_rule.html")
+            found = visit.page.evaluate(WITHOUT_DEPTH)
+        assert len(found) > 10
+        assert set(found) == {"baseline"}
