@@ -1,0 +1,97 @@
+"""What the solutions on paper of chapters 13 to 17 claim, on general data."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from gdn_ref import wy
+from gdn_ref.chunking import decay
+from gdn_ref.proofs.data import hard_inputs
+
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+
+
+def system(k, g, beta):
+    """I + A~ of a chunk."""
+    return np.eye(len(k)) + wy.interaction(k, beta, decay(g)[1])
+
+
+# Chapter 13
+
+
+@pytest.mark.parametrize("T", [2, 7, 33])
+def test_a_gain_lies_between_one_and_the_condition_number(T):
+    def gain(matrix):
+        return np.linalg.norm(np.linalg.inv(matrix)) / np.sqrt(T)
+
+    _, k, _, g, beta, _ = hard_inputs(T=T)
+    hard = system(k, g, beta)
+    assert 1 < gain(hard) < np.linalg.cond(hard)
+    assert_allclose(gain(system(np.eye(T), g, beta)), 1, **EXACT)  # orthogonal keys
+    silent = beta * np.eye(T)[0]
+    assert_allclose(gain(system(k, g, silent)), 1, **EXACT)  # no later token writes
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 64])
+def test_corrections_of_equal_keys_cancel(n):
+    """Row t of `corrections` has the coefficients of the values in delta_t; all are exact."""
+    values, state = np.eye(n, dtype=int), np.zeros(n, dtype=int)
+    corrections = []
+    for value in values:
+        corrections.append(2 * (value - state))
+        state = state + corrections[-1]
+    signs = (-1) ** np.arange(n - 1, -1, -1)
+    np.testing.assert_array_equal(state, 2 * signs)
+    squares = [int(x @ x) for x in corrections]
+    assert squares == [4 * (1 + 4 * t) for t in range(n)]
+    assert Fraction(sum(squares), int(state @ state)) == 2 * n - 1
+    inverse = np.linalg.inv(np.eye(n) + 2 * np.tri(n, k=-1))
+    assert_allclose(np.sum(inverse**2) / n, 2 * n - 1, **EXACT)
+
+
+# Chapter 14
+
+
+def test_so_many_programs_come_near_the_limit():
+    def time(eta, P):
+        return eta / (1 - (1 - eta) ** P)
+
+    for eta in (0.1, 0.45, 0.6, 0.9):
+        for near in (0.01, 0.05, 0.3):
+            P = int(np.ceil(np.log((1 + near) / near) / -np.log(1 - eta)))
+            assert time(eta, P) <= (1 + near) * eta < time(eta, P - 1 or 1e-3)
+    assert round(np.log(21) / np.log(2.5), 1) == 3.3
+    assert time(0.6, 4) < 1.03 * 0.6
+
+
+def test_a_higher_intensity_is_not_less_time():
+    def cost(C, d, b, r, s):
+        """FLOPs and bytes of the scan per token and value head, as eq-scan-intensity counts."""
+        flops = 6 * d * d + 4 * C * d + 2 * s * C * d
+        return flops, 2 * b * d * (1 + 1 / r) + b * C + 4
+
+    def constants(d, b, r, s):
+        return 4 + 2 * s, 2 * b * (1 + 1 / r) + 4 / d
+
+    rng = np.random.default_rng(14)
+    for _ in range(50):
+        d, b = 8 * rng.integers(4, 40), rng.choice([2, 4])
+        r, s = rng.integers(1, 9), rng.integers(1, 5)
+        (flops, moved), (more, more_moved) = cost(64, d, b, r, s), cost(65, d, b, r, s)
+        assert more / more_moved > flops / moved and more > flops and more_moved > moved
+        e, f = constants(d, b, r, s)
+        assert_allclose((6 * d + 64 * e) / (f + 64 * b / d), flops / moved, **EXACT)
+        slope = (e * f - 6 * b) / (f + 64 * b / d) ** 2
+        h = 1e-3
+        (up, up_moved), (down, down_moved) = cost(64 + h, d, b, r, s), cost(64 - h, d, b, r, s)
+        assert_allclose((up / up_moved - down / down_moved) / (2 * h), slope, rtol=1e-7)
+
+    d, b, r, s, rho = 128, 2, 2, 2, 295
+    e, f = constants(d, b, r, s)
+    C = (rho * f - 6 * d) / (e - rho * b / d)
+    flops, moved = cost(C, d, b, r, s)
+    assert_allclose(flops / moved, rho, **EXACT)
+    assert (round(f, 2), round(C)) == (6.03, 298)
+    assert round(flops / cost(64, d, b, r, s)[0], 1) == 2.5
