@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gdn_ref import wy
+from gdn_ref import backward, gated_delta_rule, wy
 from gdn_ref.chunking import decay
 from gdn_ref.proofs.data import hard_inputs
 
@@ -95,3 +95,50 @@ def test_a_higher_intensity_is_not_less_time():
     assert_allclose(flops / moved, rho, **EXACT)
     assert (round(f, 2), round(C)) == (6.03, 298)
     assert round(flops / cost(64, d, b, r, s)[0], 1) == 2.5
+
+
+# Chapter 16
+
+
+@pytest.mark.parametrize("chunk_size", [4, 16])
+def test_two_sums_that_gradients_keep(chunk_size):
+    q, k, v, g, beta, S = hard_inputs()
+    rng = np.random.default_rng(16)
+    dO, dS = rng.normal(size=v.shape), rng.normal(size=S.shape)
+    o, last = gated_delta_rule.recurrent(q, k, v, g, beta, S)
+    dq, _, dv, _, _, dS_first = backward.gradients(
+        q, k, v, g, beta, S, dO, dS, chunk_size=chunk_size
+    )
+    assert_allclose((q * dq).sum(1), (o * dO).sum(1), **EXACT)
+    assert_allclose(
+        (v * dv).sum() + (S * dS_first).sum(), (o * dO).sum() + (last * dS).sum(), **EXACT
+    )
+
+
+def kept_on_the_way_back(p, r, m):
+    """The most states and gradients kept at a time, and how many states are computed in all."""
+    chunks, group = p * r * m, r * m
+    kept, most, computed = set(range(0, chunks, group)), 0, chunks
+    for first in reversed(range(0, chunks, group)):
+        kept |= set(range(first, first + group, m))
+        computed += group
+        for start in reversed(range(first, first + group, m)):
+            segment = set(range(start, start + m))
+            kept |= segment
+            computed += m
+            most = max(most, len(kept) + m)  # with the segment's gradients
+            kept -= segment
+    return most, computed
+
+
+def test_segments_within_segments():
+    for p, r, m in ((8, 8, 4), (3, 5, 2), (1, 4, 6), (7, 1, 3), (1, 1, 9)):
+        most, computed = kept_on_the_way_back(p, r, m)
+        assert most == p + r + 2 * m - 2 >= 3 * np.cbrt(2 * p * r * m) - 2 - 1e-9
+        assert computed == 3 * p * r * m
+    sizes = [(p, r, 256 // (p * r)) for p in range(1, 257) for r in range(1, 257)
+             if 256 % (p * r) == 0]  # fmt: skip
+    assert min(p + r + 2 * m - 2 for p, r, m in sizes) == 8 + 8 + 2 * 4 - 2 == 22
+    assert 44 < 2 * np.sqrt(512) - 1 < 45
+    for levels in (1, 2, 5):  # products of levels + 1 factors, the last one doubled
+        assert (levels + 1) * (2 * 256) ** (1 / (levels + 1)) >= np.e * np.log(2 * 256)
