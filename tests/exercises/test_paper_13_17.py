@@ -142,3 +142,47 @@ def test_segments_within_segments():
     assert 44 < 2 * np.sqrt(512) - 1 < 45
     for levels in (1, 2, 5):  # products of levels + 1 factors, the last one doubled
         assert (levels + 1) * (2 * 256) ** (1 / (levels + 1)) >= np.e * np.log(2 * 256)
+
+
+# Chapter 17
+
+
+def idle_slots(lengths, C):
+    """For each sequence, the slots behind its chunks and before the next one's first."""
+    ends = np.cumsum([0, *lengths])
+    first = [end // C + n for n, end in enumerate(ends)]
+    return [first[n + 1] - first[n] - -(-L // C) for n, L in enumerate(lengths)]
+
+
+def test_which_sequences_leave_a_slot_idle():
+    rng = np.random.default_rng(17)
+    for _ in range(200):
+        C, lengths = rng.integers(1, 9), rng.integers(1, 30, size=rng.integers(1, 9))
+        s, tails = (np.cumsum(lengths) - lengths) % C, lengths % C
+        idle = idle_slots(lengths, C)
+        np.testing.assert_array_equal(idle, (tails == 0) | (s + tails >= C))
+        assert all(idle) == all(tails == 0)
+        assert (not any(idle)) == (all(tails > 0) and sum(tails) < C)
+
+
+@pytest.mark.parametrize("C", [1, 2, 16, 64])
+def test_half_of_the_sequences_leave_one_on_average(C):
+    idle = [idle_slots([s, tail + C], C)[1] if s else idle_slots([tail + C], C)[0]
+            for s in range(C) for tail in range(C)]  # fmt: skip
+    assert Fraction(sum(idle), C * C) == Fraction(C + 1, 2 * C)
+
+
+def test_accepted_tokens_need_no_second_run():
+    q, k, v, g, beta, S = hard_inputs(T=5)
+    gamma, Gamma = decay(g)
+    residual = v - gamma[:, None] * (k @ S.T)
+    delta = np.linalg.solve(system(k, g, beta), beta[:, None] * residual)
+    for a in range(1, 6):
+        kept = gamma[a - 1] * S + (Gamma[a - 1, :a, None] * delta[:a]).T @ k[:a]
+        first = (x[:a] for x in (q, k, v, g, beta))
+        _, right = gated_delta_rule.recurrent(*first, S)
+        assert_allclose(kept, right, **EXACT)
+    d, n = 128, 5
+    pairs = 1 + Fraction(n * 2 * d, d * d)
+    assert round(float(pairs), 2) == 1.08 and pairs / 2 < 1 < pairs
+    assert round(float(Fraction(3, 2) / pairs) - 1, 2) == 0.39
