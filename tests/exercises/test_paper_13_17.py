@@ -97,6 +97,55 @@ def test_a_higher_intensity_is_not_less_time():
     assert round(flops / cost(64, d, b, r, s)[0], 1) == 2.5
 
 
+# Chapter 15
+
+
+def test_places_of_a_swizzled_tile():
+    rows, units = np.arange(64)[:, None], np.arange(8)
+    places = units ^ (rows % 8)
+    assert (np.sort(places, axis=1) == units).all()
+    for first in range(56):
+        assert (np.sort(places[first : first + 8], axis=0) == units[:, None]).all()
+    for step, share in ((2, 2), (8, 8)):
+        for unit in units:
+            counts = np.unique(places[: 8 * step : step, unit], return_counts=True)[1]
+            assert (counts == share).all()
+
+
+def test_keys_read_two_chunks_ahead():
+    q, k, v, g, beta, S = hard_inputs(T=21)
+    parts = [slice(0, 7), slice(7, 14), slice(14, 21)]
+    states, updates = [S], []
+    for part in parts[:2]:
+        of_chunk = (x[part] for x in (q, k, v, g, beta))
+        _, following = gated_delta_rule.chunk(states[-1], *of_chunk)
+        gamma, Gamma = decay(g[part])
+        residual = v[part] - gamma[:, None] * (k[part] @ states[-1].T)
+        E = np.linalg.solve(system(k[part], g[part], beta[part]), beta[part][:, None] * residual)
+        updates.append((gamma[-1], (Gamma[-1][:, None] * E).T))
+        states.append(following)
+    (decayed, writes), (next_decayed, next_writes) = updates
+    ahead = (
+        next_decayed * decayed * (S @ k[parts[2]].T)
+        + next_decayed * writes @ (k[parts[0]] @ k[parts[2]].T)
+        + next_writes @ (k[parts[1]] @ k[parts[2]].T)
+    )
+    assert_allclose(ahead, states[2] @ k[parts[2]].T, **EXACT)
+
+
+def test_instructions_of_a_chain_that_reads_ahead():
+    def instructions(rows, columns, summed):
+        return rows * columns * summed // (64 * 64 * 16)
+
+    C, d_k, d_v = 64, 128, 64
+    read, solve, write = (d_v, C, d_k), (d_v, C, C), (d_v, d_k, C)
+    scores, old, new = (C, C, d_k), (d_v, C, d_k), (d_v, C, C)
+    shipped = sum(instructions(*x) for x in (read, solve, write, scores, old, new))
+    ahead = instructions(C, C, d_k) + instructions(d_v, C, C)
+    assert [shipped + m * ahead for m in range(3)] == [40, 40 + 12, 64]
+    assert round(64 * 0.023, 2) == 1.47 > 1.31
+
+
 # Chapter 16
 
 
