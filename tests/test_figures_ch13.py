@@ -157,8 +157,8 @@ def test_what_the_text_says_of_the_records():
     long = record("long_drift")["errors"]["delta rule"]
     late = [np.mean(long[f"float8_{x}"][-12:]) for x in ("e4m3", "e5m2")]
     assert [round(100 * x) for x in late] == [16, 30]
-    assert "Fp8 costs about 16 % (e4m3) and 30 % (e5m2)" in words
-    assert f"One cut alone is {2 * ch13_budget.size(11):.0e}".replace("e-04", "e-4") in words
+    assert "With fp8 the state is off by about 16 % (e4m3) or 30 % (e5m2)" in words
+    assert f"One truncation alone is {2 * ch13_budget.size(11):.0e}".replace("e-04", "e-4") in words
 
 
 def test_what_the_text_says_of_gains():

@@ -173,9 +173,9 @@ def test_what_the_chapter_says_of_the_records():
     for heads_ in (2, 4, 8, 16, 32, 64, 128):
         times = ch14_model.limits(Shape((32768,), heads_ // 2, heads_, 128, 128))
         most = heads_ if times["chain"] == max(times.values()) else most
-    assert f"Up to {most} heads one chain decides" in page
+    assert f"Up to {most} heads the chain decides" in page
     assert len(ch14_model.steps("transform", "B1 T32768 H16/32 D128")) == 6  # the last repeats
-    assert "All five compute the same" in page
+    assert "All five versions compute the same" in page
 
 
 def test_the_records_alone_and_beside_the_peers_are_of_one_step():
@@ -248,4 +248,4 @@ def test_the_opening_shows_the_times_that_the_text_says():
     assert "3,702 µs, 84.0 times" in texts and "216 µs, 4.9 times" in texts
     assert any("FLOPs alone: 44 µs" in text for text in texts)
     page = (ROOT / "chapters/14_bytes_and_flops.ipynb").read_text()
-    assert "The first version took 84 times as long as its FLOPs ask for." in page
+    assert "The first version took 84 times as long as its FLOPs need at the peak rate." in page

@@ -191,7 +191,7 @@ class TestEquationLines:
         assert "4 lines" in words.value
         line.value = 0
         assert equation.value == "slot"
-        assert words.value.startswith("Which tokens are mine?")
+        assert words.value.startswith("Finds the program")
         equation.value = "state"
         assert line.value is None
 

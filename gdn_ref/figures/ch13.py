@@ -140,7 +140,7 @@ def gains_by_stage():
 
 @styled
 def beside_the_card():
-    """Recorded error of the last state against the predicted one, one mark a setting."""
+    """Recorded error of the last state against the predicted one, one mark per setting."""
     fig, ax = figure(5.4, 4.2)
     for name, role, mark in (("bfloat16", "value", "o"), ("float16", "query", "s")):
         for equal in (False, True):

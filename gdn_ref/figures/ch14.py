@@ -91,7 +91,7 @@ def bytes_of_designs(d=128, group=2):
         ax.text(left + 30, row, f"{left:,.0f}", va="center")
     ax.set_yticks(range(3), bytes_by_array(d, group))
     ax.set(ylim=(2.6, -0.6), xlim=(0, 4050))
-    ax.set_xlabel(f"bytes for a token and value head ($d = {d}$, {group} value heads a key head)")
+    ax.set_xlabel(f"bytes per token and value head ($d = {d}$, {group} value heads per key head)")
     return fig
 
 

@@ -66,7 +66,7 @@ def two_launches(lengths=(20, 12, 26), C=16):
     _text(ax, 0.1, 10.3, "tokens", 8, "quiet", ha="left")
     _text(ax, 0.1, 3.7, "kernel 1: one program a slot and key head, all at once", 8, "quiet",
           ha="left")  # fmt: skip
-    _text(ax, 0.1, 2.35, "kernel 2: one program a sequence, value head and slice, chunk by chunk",
+    _text(ax, 0.1, 2.35, "kernel 2: one program per sequence, value head and slice, chunk by chunk",
           8, "quiet", ha="left")  # fmt: skip
     wide, used = 18 / slots, set()
     for n, (length, role) in enumerate(zip(lengths, SEQUENCES, strict=True)):
@@ -91,7 +91,7 @@ def two_launches(lengths=(20, 12, 26), C=16):
         if slot not in used:
             _box(ax, 1.1 + slot * wide, 4.9, wide - 0.2, 1.2, "quiet", ls=":")
             _text(ax, 1 + (slot + 0.5) * wide, 5.5, "returns", 8, "quiet")
-    _text(ax, 10, 3.0, "memory: ĉ and T, 1 + C numbers a token and value head", 8.5)
+    _text(ax, 10, 3.0, "memory: ĉ and T, 1 + C numbers per token and value head", 8.5)
     return fig
 
 

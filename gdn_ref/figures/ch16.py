@@ -87,7 +87,7 @@ def bytes_of_kernels(d=128, group=2):
         ax.text(left + 25, row, f"{left:,.0f}", va="center")
     ax.set_yticks(range(len(parts)), parts)
     ax.set(ylim=(len(parts) - 0.4, -0.6), xlim=(0, 3000))
-    ax.set_xlabel(f"bytes for a token and value head ($d = {d}$, {group} value heads a key head)")
+    ax.set_xlabel(f"bytes per token and value head ($d = {d}$, {group} value heads per key head)")
     return fig
 
 

@@ -167,7 +167,7 @@ def token_bytes(n, b_S, N=1, H_k=16, H_v=32, d=128, b=2):
 
 @styled
 def bytes_a_token():
-    """What one token of one sequence moves, against the tokens a call."""
+    """What one token of one sequence moves, against the tokens in a call."""
     fig, ax = figure(5.6, 3.1)
     n = np.arange(1, 33)
     for b_S, role, text, x, y in ((4, "state", "float32 pool", 2.4, 2), (2, "value", "16-bit pool",
