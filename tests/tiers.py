@@ -95,6 +95,7 @@ TIERS = {
     ),
     BOOK: (
         "tests/book/",
+        "tests/exercises/",
         "tests/printed/",
         "tests/test_ahead_of_time.py",
         "tests/test_answers.py",

@@ -1,0 +1,73 @@
+"""What the pen-and-paper solutions of chapters 18 to 23 claim, on general data."""
+
+from math import ceil, sqrt
+
+import numpy as np
+import pytest
+
+from gdn_ref import gated_delta_rule
+from gdn_ref.figures import ch18_model
+from gdn_ref.proofs.data import unit
+
+TIGHT = 1e-12
+
+
+def close(x, y):
+    np.testing.assert_allclose(x, y, rtol=TIGHT, atol=TIGHT)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(27)
+
+
+# 18: Across GPUs
+
+
+def shard(rng, n, d_k, d_v):
+    """Keys, values, log-decays, strengths, and the pair of the shard from the package's rule."""
+    k, v = unit(rng.normal(size=(n, d_k))), rng.normal(size=(n, d_v))
+    g, beta = np.log(rng.uniform(0.5, 1, n)), rng.uniform(0, 2, n)
+    tall, start = np.hstack([v, 0 * k]), np.vstack([np.zeros((d_v, d_k)), np.eye(d_k)])
+    _, S = gated_delta_rule.recurrent(k, k, tall, g, beta, start)
+    return k, g, S[:d_v], S[d_v:]
+
+
+def test_a_pair_of_few_tokens_is_a_few_vectors(rng):
+    """ex-18-thin: F is gamma (I - sum w k^T), and G is sum x k^T."""
+    k, g, G, F = shard(rng, n=4, d_k=9, d_v=5)
+    for matrix in (np.eye(9) - F / np.exp(g.sum()), G):
+        vectors = np.linalg.lstsq(k.T, matrix.T, rcond=None)[0]  # of matrix = vectors^T k
+        close(vectors.T @ k, matrix)
+    with pytest.raises(AssertionError):  # without gamma there is no such form
+        vectors = np.linalg.lstsq(k.T, np.eye(9) - F, rcond=None)[0]
+        close(vectors.T @ k, np.eye(9) - F)
+
+
+@pytest.mark.parametrize("d_k, d_v", [(128, 128), (64, 128), (7, 3)])
+def test_from_where_the_two_matrices_are_cheaper(d_k, d_v):
+    """ex-18-thin: the first n with which the vectors are no fewer numbers."""
+    first = next(n for n in range(10 * d_k) if n * (2 * d_k + d_v) + 1 >= d_k * (d_k + d_v))
+    assert first == ceil((d_k * (d_k + d_v) - 1) / (2 * d_k + d_v))
+    assert (d_k, d_v) != (128, 128) or first == 86
+
+
+def relay(n, R, share, s):
+    return (n + R - 1) * (share / n + s)
+
+
+@pytest.mark.parametrize("R, share, s", [(2, 1.0, 0.1), (5, 3.0, 0.2), (64, 1.7, 0.01)])
+def test_the_best_number_of_groups_in_a_relay(R, share, s):
+    """ex-18-groups: the bound, where it is attained, and the case without a call's time."""
+    close(R * share / relay(16, R, share, 0), ch18_model.relay_speedup(R, 16))
+    least = (sqrt(share) + sqrt((R - 1) * s)) ** 2
+    close(relay(sqrt((R - 1) * share / s), R, share, s), least)
+    assert min(relay(n, R, share, s) for n in np.linspace(0.1, 500, 10_001)) >= least
+
+
+def test_a_relay_of_two_ranks_whose_calls_take_a_tenth():
+    """ex-18-groups: three groups, 1.21 times one card; 10 times for many ranks."""
+    assert min(range(1, 50), key=lambda n: relay(n, 2, 1, 0.1)) == 3
+    assert round(2.1 / (1 + sqrt(0.1)) ** 2, 2) == 1.21
+    many = 10**9
+    np.testing.assert_allclose((many + 0.1) / (1 + sqrt((many - 1) * 0.1)) ** 2, 10, rtol=1e-3)
