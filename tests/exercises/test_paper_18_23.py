@@ -4,6 +4,7 @@ from math import ceil, sqrt
 
 import numpy as np
 import pytest
+import torch
 
 from gdn_ref import gated_delta_rule
 from gdn_ref.figures import ch18_model
@@ -71,3 +72,42 @@ def test_a_relay_of_two_ranks_whose_calls_take_a_tenth():
     assert round(2.1 / (1 + sqrt(0.1)) ** 2, 2) == 1.21
     many = 10**9
     np.testing.assert_allclose((many + 0.1) / (1 + sqrt((many - 1) * 0.1)) ** 2, 10, rtol=1e-3)
+
+
+# 19: The Gated DeltaNet block
+
+
+def test_the_derivative_of_the_norm(rng):
+    """ex-19-jacobian: 1 / r across the output, eps / r^3 along it."""
+    d_v, eps = 7, 0.3
+    o = torch.tensor(rng.normal(size=d_v))
+    J = torch.autograd.functional.jacobian(lambda o: o / (o @ o / d_v + eps).sqrt(), o).numpy()
+    r = sqrt(float(o @ o) / d_v + eps)
+    close(J, J.T)
+    close(J @ o.numpy(), eps / r**3 * o.numpy())
+    close(np.linalg.eigvalsh(J), [eps / r**3] + (d_v - 1) * [1 / r])
+    o = o / o.norm() * sqrt(d_v * eps)  # the mean square is eps
+    close(eps / (float(o @ o) / d_v + eps), 1 / 2)
+
+
+def read_at_the_last_token(letters, beta, values):
+    """Each token stores its value under the key of the letter before, then reads its own key."""
+    eye, shifted = np.eye(len(values)), np.array([letters[0], *letters[:-1]])
+    beta = np.where(np.arange(len(letters)) == 0, 0, beta)  # token 1 writes nothing
+    O, _ = gated_delta_rule.recurrent(eye[letters], eye[shifted], values[letters], 0 * beta, beta)
+    return O[-1]
+
+
+def test_a_memory_of_frequencies(rng):
+    """ex-19-bigram: the shares of all successors; with strengths 1 / j, their mean."""
+    letters, values = rng.integers(4, size=60), rng.normal(size=(4, 3))
+    places = [s for s in range(59) if letters[s] == letters[-1]][::-1]  # the latest first
+    assert len(places) > 5
+    beta = rng.uniform(0, 1, 60)
+    shares = [beta[s + 1] * np.prod([1 - beta[later + 1] for later in places[:i]])
+              for i, s in enumerate(places)]  # fmt: skip
+    after = values[letters[[s + 1 for s in places]]]
+    close(read_at_the_last_token(letters, beta, values), shares @ after)
+
+    number = [0.0, *(1 / np.sum(letters[:t] == letters[t - 1]) for t in range(1, 60))]
+    close(read_at_the_last_token(letters, np.array(number), values), after.mean(0))
