@@ -8,6 +8,14 @@ import torch
 
 from gdn_ref import gated_delta_rule
 from gdn_ref.figures import ch18_model
+from gdn_ref.figures.ch20_models import MODELS
+from gdn_ref.proofs.ch20_model import (
+    cache_bytes,
+    crossover,
+    decode_bytes,
+    state_bytes,
+    with_share,
+)
 from gdn_ref.proofs.data import unit
 
 TIGHT = 1e-12
@@ -111,3 +119,43 @@ def test_a_memory_of_frequencies(rng):
 
     number = [0.0, *(1 / np.sum(letters[:t] == letters[t - 1]) for t in range(1, 60))]
     close(read_at_the_last_token(letters, np.array(number), values), after.mean(0))
+
+
+# 20: Hybrid models
+
+
+@pytest.mark.parametrize("E, k", [(512, 10), (256, 8), (6, 2), (7, 1)])
+def test_when_half_of_the_experts_are_read(E, k):
+    """ex-20-half: the formula, the falling mean, and the factor that few tokens can save."""
+
+    def read(n):
+        return E * (1 - (1 - k / E) ** n)
+
+    half = np.log(2) / -np.log(1 - k / E)
+    close(read(half), E / 2)
+    assert (E, k) != (512, 10) or (round(half) == 35 and int(E / k) == 51)
+    per_token = [read(n) / n for n in range(1, 200)]
+    powers = (1 - k / E) ** np.arange(199)
+    close(per_token, k * np.cumsum(powers) / np.arange(1, 200))
+    assert np.all(np.diff(per_token) < 0)
+    close(k / (read(E / k) / (E / k)), 1 / (1 - (1 - k / E) ** (E / k)))
+    assert k / (read(E / k) / (E / k)) < 1 / (1 - np.exp(-1)) < 1.583
+
+
+def memories_moved(x, T):
+    """Bytes that a step moves for the memories of one sequence: what a second one adds."""
+    return decode_bytes(x, T, 2, read=0) - decode_bytes(x, T, 1, read=0)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_second_crossing(name):
+    """ex-20-traffic: every mix moves the same at 2 T_0 - 1 tokens, and saves 1 / phi far beyond."""
+    x = MODELS[name]
+    T_0, mixes = crossover(x), [with_share(x, full) for full in (0, x.full, x.layers)]
+    close([memories_moved(mix, 2 * T_0 - 1) / memories_moved(x, 2 * T_0 - 1) for mix in mixes], 1)
+    assert name != "Qwen3-Next 80B-A3B" or 2 * T_0 - 1 == 2111
+    kept = [cache_bytes(mix, 1.5 * T_0) + state_bytes(mix) for mix in mixes]
+    moved = [memories_moved(mix, 1.5 * T_0) for mix in mixes]
+    assert kept == sorted(kept) and moved == sorted(moved, reverse=True)
+    everywhere, share = memories_moved(mixes[-1], 10**5), x.full / x.layers
+    close(memories_moved(x, 10**5) / everywhere, share + 2 * (1 - share) * T_0 / (10**5 + 1))
