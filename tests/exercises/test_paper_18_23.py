@@ -159,3 +159,61 @@ def test_a_second_crossing(name):
     assert kept == sorted(kept) and moved == sorted(moved, reverse=True)
     everywhere, share = memories_moved(mixes[-1], 10**5), x.full / x.layers
     close(memories_moved(x, 10**5) / everywhere, share + 2 * (1 - share) * T_0 / (10**5 + 1))
+
+
+# 21: Recall, measured
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 16])
+def test_keys_that_attain_the_bound(d, rng):
+    """ex-21-simplex: the corners of a simplex, whose crosstalk is that of the bound."""
+    centred = np.eye(d + 1) - 1 / (d + 1)
+    k = centred @ np.linalg.svd(centred)[2][:d].T  # the same corners in d dimensions
+    k /= np.linalg.norm(k, axis=1, keepdims=True)
+    overlaps = k @ k.T
+    close(overlaps[~np.eye(d + 1, dtype=bool)], -1 / d)
+    crosstalk = (overlaps**2).sum(1) - 1
+    close(crosstalk, (d + 1) / d - 1)
+    if d > 1:  # a key that moves leaves the bound
+        k[0] = unit(k[0] + 0.1 * rng.normal(size=d))
+        assert np.mean(((k @ k.T) ** 2).sum(1) - 1) > (d + 1) / d - 1 + 1e-6
+
+
+def causal_attention(x, W_q, W_k, W_v):
+    scores = np.where(np.tri(len(x), dtype=bool), (x @ W_q) @ (x @ W_k).T, -np.inf)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    return weights / weights.sum(1, keepdims=True) @ x @ W_v
+
+
+def test_attention_without_positions_answers_ones_alike(rng):
+    """ex-21-hybrid, 2: any depth, with residual paths and functions of single tokens."""
+    ones = two = np.tile(rng.normal(size=5), (40, 1))
+    two = two + (np.arange(40) == 0)[:, None]  # a first token that differs
+    for _ in range(4):
+        W = rng.normal(size=(4, 5, 5))
+        ones, two = (np.tanh((x + causal_attention(x, *W[:3])) @ W[3]) for x in (ones, two))
+    close(ones - ones[0], np.zeros_like(ones))
+    assert np.abs(np.diff(two[1:], axis=0)).max() > 1e-6
+
+
+def test_a_task_for_a_hybrid_alone(rng):
+    """ex-21-hybrid, 3: one number as state and one layer of attention, on random words."""
+    n, N, s = 6, 3, 30.0
+    circle = np.array([[np.cos(a), np.sin(a)] for a in 2 * np.pi * np.arange(n) / n])
+    for _ in range(50):
+        values, kind, name, written = rng.integers(N, size=n), [], [], []
+        for _ in range(40):
+            new = [i for i in range(n) if i not in written]
+            what = rng.choice(["0", "1", *(["pair"] if new else []), *(["ask"] * bool(written))])
+            kind.append(str(what))
+            name.append(rng.choice(new if what == "pair" else written or [0]))
+            written += [name[-1]] if what == "pair" else []
+        kind, name = np.array(kind), np.array(name)
+        one, pair, ask = (kind == x for x in ("1", "pair", "ask"))
+        key = np.ones((40, 1))
+        parity, _ = gated_delta_rule.recurrent(key, key, key / 2, 0.0 * one, 2.0 * one)
+        np.testing.assert_array_equal(parity[:, 0], np.cumsum(one) % 2)
+        near = s * circle[name] @ (pair[:, None] * circle[name]).T
+        scores = np.where(np.tri(40, dtype=bool), near, -np.inf)
+        read = np.exp(scores) @ (pair[:, None] * np.eye(N)[values[name]])
+        np.testing.assert_array_equal(read[ask].argmax(1), values[name[ask]])
