@@ -1,5 +1,6 @@
 """What the pen-and-paper solutions of chapters 18 to 23 claim, on general data."""
 
+from itertools import combinations
 from math import ceil, sqrt
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 from gdn_ref import gated_delta_rule
+from gdn_ref.experiments import permutations
 from gdn_ref.figures import ch18_model
 from gdn_ref.figures.ch20_models import MODELS
 from gdn_ref.proofs.ch20_model import (
@@ -217,3 +219,87 @@ def test_a_task_for_a_hybrid_alone(rng):
         scores = np.where(np.tri(40, dtype=bool), near, -np.inf)
         read = np.exp(scores) @ (pair[:, None] * np.eye(N)[values[name]])
         np.testing.assert_array_equal(read[ask].argmax(1), values[name[ask]])
+
+
+# 22: State tracking
+
+
+def test_how_many_steps_may_be_wasted(rng):
+    """ex-22-waste: what a step does to lengths, and the parity of the number of reflections."""
+    s, k, beta = rng.normal(size=5), unit(rng.normal(size=5)), 1.3
+    after = s - beta * (s @ k) * k
+    close(after @ after - s @ s, -beta * (2 - beta) * (s @ k) ** 2)
+    for p in permutations.all_of(5):
+        matrix = np.eye(5)[list(p)]
+        moved = sum(i != x for i, x in enumerate(p))
+        needed = np.linalg.matrix_rank(matrix - np.eye(5))  # m - c
+        close(np.linalg.det(matrix), (-1.0) ** needed)
+        assert needed <= moved
+        keys = permutations.keys_of(p, steps=4)  # whole numbers; a step that waits has no key
+        assert np.count_nonzero(keys.any(axis=1)) % 2 == needed % 2
+    close(np.linalg.det(np.eye(5) - 2 * np.outer(k, k)), -1)
+
+
+@pytest.mark.parametrize("m", [2, 3, 5])
+@pytest.mark.parametrize("beta", [0.7, 1.9, 2.0])
+def test_leaky_swaps(m, beta, rng):
+    """ex-22-leaky: the mean over all swaps of the squared length, exactly."""
+    s = rng.normal(size=m)
+    s -= s.mean()
+    lengths = []
+    for i, j in combinations(range(m), 2):
+        after = s.copy()
+        after[i], after[j] = s[i] + beta / 2 * (s[j] - s[i]), s[j] + beta / 2 * (s[i] - s[j])
+        close(after.sum(), 0)
+        lengths.append(after @ after)
+    close(np.mean(lengths), (1 - beta * (2 - beta) / (m - 1)) * (s @ s))
+    assert m > 2 or np.isclose(np.mean(lengths), (beta - 1) ** 2 * (s @ s), rtol=TIGHT)
+
+
+def test_after_how_many_leaky_swaps_half_is_left():
+    """ex-22-leaky: (m - 1) ln 2 / (2 eps), for a small eps."""
+    for m in (2, 5, 9):
+        life = np.log(2) / -np.log(1 - (2 - 1e-6) * 1e-6 / (m - 1))
+        np.testing.assert_allclose(life, (m - 1) * np.log(2) / 2e-6, rtol=1e-5)
+
+
+# 23: The family
+
+
+def transition(k, beta):
+    return np.eye(len(k)) - beta * np.outer(k, k)
+
+
+def test_two_steps_are_not_one(rng):
+    """ex-23-two: rank 2 for independent keys, one strength for parallel ones."""
+    k, other = unit(rng.normal(size=(2, 6)))
+    one, two, keys, rho = 1.3, 0.4, np.stack([k, other]), k @ other
+    middle = np.array([[one, -one * two * rho], [0, two]])
+    rest = np.eye(6) - transition(k, one) @ transition(other, two)
+    close(rest, keys.T @ middle @ keys)
+    close(np.linalg.det(middle), one * two)
+    assert np.linalg.matrix_rank(rest) == 2
+    for parallel in (k, -k):
+        product = transition(k, one) @ transition(parallel, two)
+        close(product, transition(k, 1 - (1 - one) * (1 - two)))
+
+
+@pytest.mark.parametrize("largest", [1.0, 2.0, 6.0])
+def test_the_spectrum_of_a_gated_transition(largest, rng):
+    """ex-23-spectrum: the equation, the gaps between the decays, and the boundary at -1."""
+    below = 0
+    for _ in range(200):
+        d = np.sort(rng.uniform(0, 1, 5))
+        k, e = unit(rng.normal(size=5)), rng.uniform(0.05, largest, 5)
+        eigenvalues = np.linalg.eigvals(np.diag(d) - np.outer(k, e * k))
+        np.testing.assert_allclose(eigenvalues.imag, 0, atol=1e-7)
+        found = np.sort(eigenvalues.real)
+        assert found[0] < d[0] and np.all((d[:-1] < found[1:]) & (found[1:] < d[1:]))
+        # det(M - x I) is the product of the d - x, times 1 minus the sum; both at a general x
+        x, share = 1.7, e * k**2
+        det = np.linalg.det(np.diag(d - x) - np.outer(k, e * k))
+        close(det, np.prod(d - x) * (1 - np.sum(share / (d - x))))
+        assert (found[0] > -1) == (np.sum(share / (d + 1)) < 1)
+        assert np.sum(share / (0.9 * d + 1)) > np.sum(share / (d + 1))  # forgetting more
+        below += found[0] < -1
+    assert (below > 0) == (largest > 1)
