@@ -21,8 +21,8 @@ LETTERS = {  # role -> code points: bold k and K, and so on
 }
 ROLES = {code: role for role, letters in LETTERS.items() for code in letters}
 SAYS = (
-    "Letters in colour: k and K are keys, v and V values, q and Q queries, S the state, "
-    "α, g, γ and Γ decays, δ and E corrections, β their strength."
+    "Letters in colour: k and K are keys, v and V values, q and Q queries, S states, "
+    "α, g, γ, Γ decays, δ and E corrections, β their strength"
 )
 NUMBERED = re.compile(r'<div class="[^"]*\bmath\b[^"]*" id="equation-.*?</div>', re.S)
 # Before the first line of text: a page must not change its colours while one reads.
