@@ -102,9 +102,9 @@ def test_autograd_keeps_a_state_and_a_block_for_each_chunk(C):
 def test_counted_marks_lie_on_their_lines():
     ax = ch03_counts.flops_against_length().axes[0]
     for marker, colour, label in (
-        ("o", "state", "recurrence"),
+        ("o", "second", "recurrence"),
         ("s", "ink", "chunks of 64"),
-        ("^", "key", "one product"),
+        ("^", "first", "one product"),
     ):
         x, y = np.log(curve(ax, label))
         points = np.log(sorted(marks(ax, marker, colour)))

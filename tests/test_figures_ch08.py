@@ -53,7 +53,7 @@ def test_each_panel_names_the_product_of_its_path():
         "$-A_{41}$", "$+A_{42}A_{21}$", "$+A_{43}A_{31}$", "$-A_{43}A_{32}A_{21}$",
     ]  # fmt: skip
     colours = [axes.title.get_color() for axes in ch08.four_paths().axes]
-    assert colours == [COLOUR["state" if title[1] == "+" else "value"] for title in titles]
+    assert colours == [COLOUR["plus" if title[1] == "+" else "minus"] for title in titles]
 
 
 def test_identical_keys_reach_the_largest_binomial():

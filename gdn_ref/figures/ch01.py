@@ -7,7 +7,7 @@ from matplotlib.patches import Rectangle
 from .. import linear_attention
 from ..proofs.ch01_cost import softmax_read
 from ..proofs.counting import multiplications
-from .style import COLOUR, STATE_MAP, bare, cells, directions, figure
+from .style import COLOUR, RULE, STATE_MAP, bare, cells, directions, figure
 
 # five tokens in the plane: two orthogonal keys, one between them, the first again, one more
 KEY_DEGREES = (0, 90, 45, 0, 135)
@@ -80,16 +80,16 @@ def score_spectra(tokens=64, d=4):
     softmax = np.linalg.svd(np.exp(Q @ K.T), compute_uv=False)
     fig, ax = figure(5.2, 3.0)
     number = np.arange(1, tokens + 1)
-    ax.semilogy(number, softmax / softmax[0], "o", ms=3.5, color=COLOUR["query"])
-    ax.semilogy(number[:d], (linear / linear[0])[:d], "s", ms=5, color=COLOUR["state"])
-    ax.axvline(d + 0.5, color=COLOUR["state"], lw=1, ls="--")
+    ax.semilogy(number, softmax / softmax[0], "o", ms=3.5, color=COLOUR[RULE["attention"]])
+    ax.semilogy(number[:d], (linear / linear[0])[:d], "s", ms=5, color=COLOUR[RULE["linear"]])
+    ax.axvline(d + 0.5, color=COLOUR[RULE["linear"]], lw=1, ls="--")
     ax.text(
         d + 1.2,
         1e-9,
         f"without the exponential\nall others are zero: rank {d}",
-        color=COLOUR["state"],
+        color=COLOUR[RULE["linear"]],
     )
-    ax.text(26, 3e-3, "with the exponential", color=COLOUR["query"])
+    ax.text(26, 3e-3, "with the exponential", color=COLOUR[RULE["attention"]])
     ax.set(
         xlabel=f"singular value, by rank ({tokens} queries and keys, $d_k = {d}$)",
         ylabel="relative to the largest",

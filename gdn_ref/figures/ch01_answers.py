@@ -90,5 +90,5 @@ def _verdict(ax, at, said, wanted):
         va="bottom",
         fontsize=11,
         fontweight="bold",
-        color=COLOUR["query" if good else "error"],
+        color=COLOUR["ink" if good else "error"],
     )

@@ -5,7 +5,7 @@ import numpy as np
 
 from .. import linear_attention
 from ..proofs.data import unit
-from .style import COLOUR, STATE_MAP, directions, figure, styled
+from .style import COLOUR, RULE, SERIES, STATE_MAP, directions, figure, styled
 
 HALF_MAX = 65_504  # the largest float16
 
@@ -81,8 +81,7 @@ def crosstalk_growth(d_k=128):
     fig, ax = figure(5.2, 3.6)
     n = np.unique(np.geomspace(4, 4096, 60).astype(int))
     dots = 2 ** np.arange(2, 13, 2)
-    roles = ("key", "query", "value", "error")
-    for (name, role), marker in zip(zip(FEATURES, roles, strict=True), "osD^", strict=True):
+    for (name, role), marker in zip(zip(FEATURES, SERIES, strict=False), "osD^", strict=True):
         width = d_k if name == "none" else effective_width(name, d_k)
         ax.loglog(n, (n - 1) / width, color=COLOUR[role], lw=1.5)
         measured = [measured_crosstalk(name, count, d_k) for count in dots]
@@ -104,9 +103,9 @@ def three_memories(d_k=64):
     fig, ax = figure(5.2, 3.4)
     load = np.linspace(0.01, 3, 300)
     curves = {
-        "sum": (load, "state", "-"),
-        "scaled": (load / (1 + load), "query", "--"),
-        "least squares": (np.maximum(0, 1 - 1 / load), "key", "-"),
+        "sum": (load, RULE["linear"], "-"),
+        "scaled": (load / (1 + load), "fourth", "--"),
+        "least squares": (np.maximum(0, 1 - 1 / load), "ink", "-"),
     }
     dots = np.array([8, 16, 32, 48, 64, 80, 96, 128, 160, 192])
     for (name, (curve, role, dashes)), marker in zip(curves.items(), "osD", strict=True):
@@ -132,7 +131,7 @@ def growth(d_k=32, draws=16):
     """The same sums, with features that are positive and with both signs, and float16's end."""
     fig, ax = figure(5.2, 3.2)
     tokens = np.unique(np.geomspace(1, 2**16, 200).astype(int))
-    shown = {"ReLU": ("error", "-", "ReLU features"), "none": ("key", "--", "both signs")}
+    shown = {"ReLU": ("third", "-", "ReLU features"), "none": ("first", "--", "both signs")}
     for name, (role, dashes, label) in shown.items():
         runs = np.array([denominators(name, d_k=d_k, seed=seed) for seed in range(draws)])
         typical = np.sqrt(np.mean(runs**2, axis=0))

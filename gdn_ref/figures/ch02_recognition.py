@@ -62,7 +62,7 @@ def recognition(d=128):
     fig, ax = figure(5.2, 3.4)
     n = np.unique(np.geomspace(32, 2048, 80).astype(int))
     dots = (64, 128, 256, 512, 768, 1024, 1536, 2048)
-    for candidates, role, marker in ((2048, "query", "s"), (16384, "value", "o")):
+    for candidates, role, marker in ((2048, "first", "s"), (16384, "second", "o")):
         formula = [recognition_formula(count, candidates) for count in n]
         ax.semilogx(n, formula, color=COLOUR[role], base=2)
         share = [recognised(count, candidates) for count in dots]
@@ -71,7 +71,7 @@ def recognition(d=128):
         )
     best = [recognised(count, 16384, best=True) for count in dots]
     ax.semilogx(
-        dots, best, "D", mfc="none", color=COLOUR["key"], base=2, label="the same, best matrix"
+        dots, best, "D", mfc="none", color=COLOUR["ink"], base=2, label="the same, best matrix"
     )
     ax.axvline(d, color=COLOUR["quiet"], lw=0.8, ls=":")
     ax.text(d * 0.96, 0.6, "$n = d_k$", color=COLOUR["quiet"], ha="right")

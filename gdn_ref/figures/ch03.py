@@ -155,10 +155,10 @@ def intensity(d=128):
     """FLOPs per byte against the chunk size, the state through memory or kept on the chip."""
     fig, ax = figure(5.4, 3.4)
     C = 2.0 ** np.arange(0, 11)
-    ax.loglog(C, C / 2, "o-", ms=4, color=COLOUR["state"], base=2)
-    ax.loglog(C, (C + d) / 2, "s--", ms=4, color=COLOUR["key"], base=2)
-    ax.text(3.2, 1.0, "state through memory: $C/2$", color=COLOUR["state"])
-    ax.text(1.1, 92, "state kept on the chip: $(C + d)/2$", color=COLOUR["key"])
+    ax.loglog(C, C / 2, "o-", ms=4, color=COLOUR["first"], base=2)
+    ax.loglog(C, (C + d) / 2, "s--", ms=4, color=COLOUR["second"], base=2)
+    ax.text(3.2, 1.0, "state through memory: $C/2$", color=COLOUR["first"])
+    ax.text(1.1, 92, "state kept on the chip: $(C + d)/2$", color=COLOUR["second"])
     for ridge, name in ((RIDGE, "tensor cores"), (RIDGE_ORDINARY, "ordinary cores")):
         ax.axhline(ridge, color=COLOUR["quiet"], lw=1, ls=":")
         ax.text(1.1, ridge * 1.12, f"{name}: {ridge:.0f}", color=COLOUR["ink"], fontsize=9)
@@ -176,15 +176,15 @@ def best_size(d=128):
     C = np.geomspace(16, 2048, 200)
     work, traffic = chunk_flops(C, d, d), RIDGE * chunk_bytes(C, d, d)
     for part, role, dashes, name in (
-        (work, "key", "--", "FLOPs"),
-        (traffic, "state", "-.", "bytes"),
-        (work + traffic, "ink", "-", "both"),
+        (work, "flops", "--", "FLOPs"),
+        (traffic, "bytes", "-.", "bytes"),
+        (work + traffic, "time", "-", "both"),
     ):
         ax.semilogx(C, part / 1e6, dashes, color=COLOUR[role], label=name, base=2)
     best = best_chunk_size(d, d)
     for size in (64, 256):
         total = chunk_flops(size, d, d) + RIDGE * chunk_bytes(size, d, d)
-        ax.plot(size, total / 1e6, "o", color=COLOUR["ink"])
+        ax.plot(size, total / 1e6, "o", color=COLOUR["time"])
         ax.annotate(f"$C = {size}$", (size, total / 1e6), (size * 1.08, total / 1e6 + 0.12))
     ax.axvline(best, color=COLOUR["quiet"], lw=0.8, ls=":")
     ax.text(best * 1.06, 0.06, rf"$C_\ast = {best:.0f}$")

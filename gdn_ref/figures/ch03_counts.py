@@ -49,19 +49,19 @@ def flops_against_length(d=128, C=64):
     fig, ax = figure(5.4, 3.6)
     T = np.array([8, 2**17])
     lines = {
-        "one product": (4 * T**2 * d, "key", "-."),
+        "one product": (4 * T**2 * d, "first", "-."),
         f"chunks of {C}": (T * chunk_flops(C, d, d), "ink", "-"),
-        "recurrence": (4 * T * d * d, "state", "--"),
+        "recurrence": (4 * T * d * d, "second", "--"),
     }
     for name, (count, role, dashes) in lines.items():
         ax.loglog(T, count, dashes, color=COLOUR[role], label=name)
     for tokens in (8, 16):  # counting numbers are slow, and the recurrence is linear
-        ax.plot(tokens, flops("recurrent", tokens, d, d), "o", ms=5, color=COLOUR["state"])
+        ax.plot(tokens, flops("recurrent", tokens, d, d), "o", ms=5, color=COLOUR["second"])
     for tokens in 2 ** np.arange(6, 15, 2):
         ax.plot(tokens, counted_flops(tokens, C, d, d), "s", ms=5, color=COLOUR["ink"])
     for tokens in 2 ** np.arange(4, 18, 3):
         with_state = counted_flops(tokens, tokens, d, d)
-        ax.plot(tokens, with_state - 4 * tokens * d * d, "^", ms=5, color=COLOUR["key"])
+        ax.plot(tokens, with_state - 4 * tokens * d * d, "^", ms=5, color=COLOUR["first"])
     for crossing, side in ((d, "right"), (C + d, "left")):
         ax.axvline(crossing, color=COLOUR["quiet"], lw=0.8, ls=":")
         ax.text(crossing * (0.9 if side == "right" else 1.1), 6e5, f"{crossing}", ha=side)

@@ -6,7 +6,7 @@ import numpy as np
 from .. import delta_rule, linear_attention, scalar_decay
 from ..proofs.ch05_memory import solved_memory
 from ..proofs.data import hard_inputs, unit
-from .style import ARROW, COLOUR, bare, cells, directions, figure, live, styled
+from .style import ARROW, COLOUR, RULE, bare, cells, directions, figure, live, styled
 
 RECALLS_BOTH = 0.8, 0.5  # the row that answers both tokens of the loss bowl
 FIRST_KEY = 20  # degrees
@@ -156,14 +156,15 @@ def overwriting(decay=0.9):
     for panel, name, key in zip(panels, truth, (timeout, retries), strict=True):
         asked = np.broadcast_to(key, keys.shape)
         answers = {
-            "linear attention": (linear_attention.recurrent(asked, keys, values), "-.", "value"),
+            "linear attention": (linear_attention.recurrent(asked, keys, values), "-.", "linear"),
             f"decay {decay:g}": (scalar_decay.recurrent(asked, keys, values, g), "--", "decay"),
-            "delta rule": (delta_rule.recurrent(asked, keys, values, strength), "-", "state"),
+            "delta rule": (delta_rule.recurrent(asked, keys, values, strength), "-", "delta"),
         }
         panel.step(lines, truth[name], where="post", color=COLOUR["quiet"], lw=5, alpha=0.35,
                    label="last value set")  # fmt: skip
-        for label, ((answer, _), style, role) in answers.items():
-            panel.step(lines, answer[:, 0], style, where="post", color=COLOUR[role], label=label)
+        for label, ((answer, _), style, rule) in answers.items():
+            colour = COLOUR[RULE[rule]]
+            panel.step(lines, answer[:, 0], style, where="post", color=colour, label=label)
         panel.set(ylabel=f"answer for {name}")
     panels[1].set(xlabel="line of the file")
     fig.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
@@ -230,14 +231,14 @@ def long_stream(d_k=64):
     fig, (upper, lower) = figure(5.2, 5.6, nrows=2)
     size, _ = stream(1.0, d_k=d_k, corrects=False)
     tokens, ages = np.arange(len(size)), np.arange(200)
-    upper.plot(tokens, size, "--", color=COLOUR["value"], label="linear attention")
+    upper.plot(tokens, size, "--", color=COLOUR[RULE["linear"]], label="linear attention")
     for beta, style in ((1.0, "-"), (0.5, "-.")):
         size, left = stream(beta, d_k=d_k)
         settled = beta * d_k / (2 - beta)
         shrink = 1 - beta * (2 - beta) / d_k
-        upper.plot(tokens, size, style, color=COLOUR["state"], label=rf"$\beta = {beta:g}$")
+        upper.plot(tokens, size, style, color=COLOUR[RULE["delta"]], label=rf"$\beta = {beta:g}$")
         upper.plot(tokens, settled * (1 - shrink**tokens), ":", color=COLOUR["ink"], lw=1)
-        lower.plot(ages, left, style, color=COLOUR["state"], label=rf"$\beta = {beta:g}$")
+        lower.plot(ages, left, style, color=COLOUR[RULE["delta"]], label=rf"$\beta = {beta:g}$")
         lower.plot(ages, beta * (1 - beta / d_k) ** ages, ":", color=COLOUR["ink"], lw=1)
     upper.set(xlabel="tokens", ylabel=r"$\|S_t\|^2$", ylim=(0, 3 * d_k))
     lower.set(xlabel="age in tokens", ylabel="share of the value left", ylim=(0, 1.05))

@@ -3,7 +3,7 @@
 import ipywidgets as widgets
 import numpy as np
 
-from .style import ARROW, COLOUR, directions, figure, live, styled
+from .style import ARROW, COLOUR, SERIES, directions, figure, live, styled
 
 LANDMARKS = {0: "identity", 1: "projection", 2: "reflection"}
 
@@ -102,9 +102,8 @@ def spectrum(decay=0.9):
 def growth_curves(runs):
     """State norms, relative to the first, against tokens; `runs` maps a name to a list."""
     fig, axes = figure(5.4, 3.2)
-    colours = (COLOUR["error"], COLOUR["decay"], COLOUR["state"])
-    for (name, norms), colour, style in zip(runs.items(), colours, ("-", "--", "-"), strict=False):
-        axes.semilogy(range(len(norms)), norms, style, color=colour, label=name)
+    for (name, norms), role, style in zip(runs.items(), SERIES, ("-", "--", "-."), strict=False):
+        axes.semilogy(range(len(norms)), norms, style, color=COLOUR[role], label=name)
     axes.set(xlabel="token", ylabel="norm of the state, start = 1")
     axes.legend(loc="upper left")
     return fig
@@ -115,10 +114,10 @@ def epsilon_placements(epsilon=1e-6, size=128):
     """Squared norm of the normalised key for four places to put epsilon (eq-key-norm)."""
     norm = np.logspace(-7, 0, 400)
     curves = {
-        r"$x\,/\sqrt{\|x\|^2+\epsilon}$": (norm**2 / (norm**2 + epsilon), "-", "state"),
-        r"$x\,/\max(\|x\|,\epsilon)$": (np.minimum(1, norm / epsilon) ** 2, "--", "key"),
-        r"$x\,/(\|x\|+\epsilon)$": ((norm / (norm + epsilon)) ** 2, ":", "query"),
-        r"RMSNorm$(x)\,/\sqrt{d}$": (norm**2 / (norm**2 + size * epsilon), "-.", "decay"),
+        r"$x\,/\sqrt{\|x\|^2+\epsilon}$": (norm**2 / (norm**2 + epsilon), "-", "first"),
+        r"$x\,/\max(\|x\|,\epsilon)$": (np.minimum(1, norm / epsilon) ** 2, "--", "second"),
+        r"$x\,/(\|x\|+\epsilon)$": ((norm / (norm + epsilon)) ** 2, ":", "third"),
+        r"RMSNorm$(x)\,/\sqrt{d}$": (norm**2 / (norm**2 + size * epsilon), "-.", "fourth"),
     }
     fig, axes = figure(5.4, 3.6)
     for name, (squared, style, role) in curves.items():
@@ -139,7 +138,7 @@ def two_reflections(theta=40):
     for key, name in ((first, "$k_1$"), (second, "$k_2$")):
         _plane(axes, key)
         axes.texts[-1].set_text(name)
-    marks = ((start, "quiet", "$s$"), (once, "decay", "$P_1s$"), (twice, "state", "$P_2P_1s$"))
+    marks = ((start, "quiet", "$s$"), (once, "state", "$P_1s$"), (twice, "state", "$P_2P_1s$"))
     for point, role, name in marks:
         axes.arrow(0, 0, *point, color=COLOUR[role], **ARROW)
         axes.text(*(1.12 * point), name, color=COLOUR[role], ha="center", va="center")

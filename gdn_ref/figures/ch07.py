@@ -110,9 +110,9 @@ def scan_tree(tokens=8, d_k=32):
 
 
 SOURCES = {
-    "random keys": ("-", "key"),
-    "cosine 0.5": ("--", "query"),
-    "16 words": (":", "value"),
+    "random keys": ("-", "first"),
+    "cosine 0.5": ("--", "second"),
+    "16 words": (":", "third"),
 }
 
 
@@ -170,9 +170,9 @@ def scan_cost(d=128):
     """Multiplications for the last state, four ways (eq-scan-cost, eq-wy-cost)."""
     tokens = 2 ** np.arange(1, 16)
     curves = {
-        "scan of dense maps": (tokens, dense_cost, "-", "error"),
-        "one long run, factored": (tokens, factored_cost, "--", "key"),
-        "chunks of 64, factored": (tokens[tokens >= 64], chunked_cost, "-", "state"),
+        "scan of dense maps": (tokens, dense_cost, "-", "second"),
+        "one long run, factored": (tokens, factored_cost, "--", "first"),
+        "chunks of 64, factored": (tokens[tokens >= 64], chunked_cost, "-", "third"),
         "token by token": (tokens, state_cost, ":", "ink"),
     }
     fig, axes = figure(4.6, 3.6)

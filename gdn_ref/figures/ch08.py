@@ -40,7 +40,7 @@ def interaction_and_inverse(C=24):
     return fig
 
 
-def _graph(ax, C, chosen=(), colour=COLOUR["state"], labels=None):
+def _graph(ax, C, chosen=(), colour=COLOUR["plus"], labels=None):
     """Tokens on a line, an arc for every edge; the arcs of `chosen`, (m, n) pairs, stand out."""
     for m in range(C):
         for n in range(m + 1, C):
@@ -73,7 +73,7 @@ def four_paths():
     for ax, path in zip(axes.flat, paths(0, 3), strict=True):
         edges = list(zip(path, path[1:], strict=False))
         sign = "+" if len(edges) % 2 == 0 else "-"
-        colour = COLOUR["state" if sign == "+" else "value"]
+        colour = COLOUR["plus" if sign == "+" else "minus"]
         _graph(ax, 4, edges, colour, lambda n, m: f"$-A_{{{n + 1}{m + 1}}}$")
         product = "".join(f"A_{{{n + 1}{m + 1}}}" for m, n in reversed(edges))
         ax.set_title(f"${sign}{product}$", color=colour, fontsize=12)
@@ -98,18 +98,18 @@ def power_sizes(C=64, strength=1.0):
         ax.semilogy(range(1, C), sizes, dashes, **look)
         at, height = LABELS[cosine]
         ax.text(at, height, f"cosine {cosine:g}", color=COLOUR["error"], ha="center")
-    ax.axhline(1, color=COLOUR["state"], lw=2)
-    ax.text(38, 3, "the inverse", color=COLOUR["state"], ha="center")
+    ax.axhline(1, color=COLOUR["ink"], lw=2)
+    ax.text(38, 3, "the inverse", color=COLOUR["ink"], ha="center")
     ax.set(xlabel="power $m$", ylabel=r"largest entry of $\mathbf{A}^m$", ylim=(1e-4, 1e20))
     return fig
 
 
 STYLES = {
-    "sum of powers": ("error", "-", "o"),
-    "squarings": ("value", "--", "s"),
-    "substitution": ("state", "-", "o"),
-    "blocks of 16": ("key", "--", "^"),
-    "doubling": ("query", ":", "d"),
+    "sum of powers": ("second", "-", "o"),
+    "squarings": ("fourth", "--", "s"),
+    "substitution": ("first", "-", "o"),
+    "blocks of 16": ("third", "--", "^"),
+    "doubling": ("fifth", ":", "d"),
 }
 COSINES = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
@@ -169,7 +169,7 @@ def conditioning(C=64):
     """The condition number of I + A against the cosine, for four strengths, and its bound."""
     fig, ax = figure(5.2, 3.8)
     cosines = np.linspace(0, 1, 41)
-    lines = {0.5: ("key", "-"), 1.0: ("query", "--"), 2.0: ("state", "-"), 2.5: ("error", "-.")}
+    lines = {0.5: ("first", "-"), 1.0: ("second", "--"), 2.0: ("third", "-"), 2.5: ("error", "-.")}
     for strength, (role, dashes) in lines.items():
         numbers = [condition(cosine, strength, C) for cosine in cosines]
         ax.semilogy(cosines, numbers, dashes, color=COLOUR[role], lw=2)
@@ -198,7 +198,7 @@ def solve_paths(r=5, i=1, C=5, cosine=0.8, beta=1.0, path=0):
     value = sum((-a) ** (len(one) - 1) for one in chosen)
     fig, (graph, grid, bars) = figure(6.6, 2.8, ncols=3)
     edges = {edge for one in chosen for edge in zip(one, one[1:], strict=False)}
-    _graph(graph, C, edges, COLOUR["state" if value >= 0 else "value"])
+    _graph(graph, C, edges, COLOUR["plus" if value >= 0 else "minus"])
     name = f"{len(every)} paths" if path == 0 else " → ".join(str(n + 1) for n in chosen[0])
     graph.set_title(f"{name}: {value:.3f}", fontsize=10)
     heat(grid, X, f"$X_{{{r}{i}}} = {X[r - 1, i - 1]:.3f}$", -2, 2, size=12)
@@ -206,7 +206,7 @@ def solve_paths(r=5, i=1, C=5, cosine=0.8, beta=1.0, path=0):
         Rectangle((i - 1.5, r - 1.5), 1, 1, fill=False, ec=COLOUR["ink"], lw=2, zorder=3)
     )
     heights = terms(r - i - 1, a)
-    roles = ["state" if height >= 0 else "value" for height in heights]
+    roles = ["plus" if height >= 0 else "minus" for height in heights]
     bars.bar(range(1, r - i + 1), heights, color=[COLOUR[role] for role in roles])
     bars.axhline(0, color=COLOUR["quiet"], lw=0.8)
     bars.set(title=f"sum {sum(heights):.3f}", xlabel="steps", xticks=range(1, r - i + 1))

@@ -25,7 +25,7 @@ PLACES = {  # name -> x, y of its first cell, title, role, step in which it is c
     "V": (104, 24, "V", "value", 0),
     "Q": (202, 24, "Q", "query", 0),
     "S": (300, 24, "S, old state", "state", 0),
-    "A": (6, 136, "A", "decay", 1),
+    "A": (6, 136, "A", "key", 1),
     "R": (176, 136, "B(V − KSᵀ)", "value", 2),
     "E": (300, 136, "E, the deltas", "error", 3),
     "P": (6, 248, "M ⊙ QKᵀ", "query", 7),
@@ -70,7 +70,7 @@ def chunk_flow(step=4, angle=53, beta=1.0):
             at = ready + row if name == "E" else ready
             corner = (x + column * CELL[0], y + row * CELL[1])
             width = 2.2 if at == step else 0.8
-            colour = COLOUR[role] if at <= step else "#d0d0d0"
+            colour = COLOUR[role] if at <= step else COLOUR["faint"]
             face = {"facecolor": "white", "edgecolor": colour, "lw": width}
             axes.add_patch(Rectangle(corner, *CELL, zorder=1 + (at == step), **face))
             if at <= step:
@@ -176,8 +176,8 @@ def work_and_wait(T=4096, d=128):
         (wait, chain(C, T), 3 * T + 1),
     ):
         panel.axhline(loop, color=COLOUR["quiet"], label="token loop")
-        panel.loglog(C, values[0], "--", color=COLOUR["value"], label="chunks, solved late")
-        panel.loglog(C, values[1], color=COLOUR["state"], label="chunks, solved early")
+        panel.loglog(C, values[0], "--", color=COLOUR["first"], label="chunks, solved late")
+        panel.loglog(C, values[1], color=COLOUR["second"], label="chunks, solved early")
         panel.axvline(64, color=COLOUR["quiet"], lw=0.6, ls=":")
         panel.set(xticks=[2, 16, 64, 256, 4096])
         panel.set_xticklabels(["2", "16", "64", "256", "4096"])
@@ -194,7 +194,7 @@ def precision_against_cosine():
     """Errors against how alike the keys are, for two write strengths."""
     cosines = 1 - np.array([1, 0.5, 0.2, 0.1, 0.03, 0.01, 0.003, 0.001])
     names = ("token loop, float32", "chunks, float32", "chunks, inverse in bfloat16")
-    looks = (("quiet", "o-"), ("state", "s-"), ("error", "^--"))
+    looks = (("quiet", "o-"), ("first", "s-"), ("second", "^--"))
     fig, axes = figure(5.6, 3.6, ncols=2, sharey=True)
     for panel, beta in zip(axes, (1.0, 2.0), strict=True):
         errors = np.array([precision(cosine, beta) for cosine in cosines])

@@ -5,7 +5,7 @@ import numpy as np
 
 from ..proofs.ch10_orders import ORDERS, error
 from ..proofs.data import hard_inputs, unit
-from .style import ARROW, COLOUR, STATE_MAP, directions, figure, live, styled
+from .style import ARROW, COLOUR, RULE, STATE_MAP, directions, figure, live, styled
 
 STATE, KEY, VALUE = np.array([[2.0, 1], [0, 5]]), np.array([0.6, 0.8]), np.array([5.0, 0])
 
@@ -42,10 +42,10 @@ def five_steps(alpha=0.5, beta=0.5):
 
 
 LOOK = {  # rule -> colour, dashes
-    "linear attention": ("quiet", ":"),
-    "decay alone": ("decay", "--"),
-    "delta rule": ("key", "-."),
-    "gated delta rule": ("state", "-"),
+    "linear attention": (RULE["linear"], ":"),
+    "decay alone": (RULE["decay"], "--"),
+    "delta rule": (RULE["delta"], "-."),
+    "gated delta rule": (RULE["gated"], "-"),
 }
 
 
@@ -93,10 +93,10 @@ def horizon():
     fig, (axes, lower) = figure(5.0, 5.8, nrows=2)
     token = np.arange(301)
     for alpha, beta, role, dashes in (
-        (1.0, 0.5, "key", "--"),
-        (1.0, 1.0, "key", "-"),
-        (0.99, 0.0, "decay", "-"),
-        (0.99, 1.0, "state", "-"),
+        (1.0, 0.5, RULE["delta"], "--"),
+        (1.0, 1.0, RULE["delta"], "-"),
+        (0.99, 0.0, RULE["decay"], "-"),
+        (0.99, 1.0, RULE["gated"], "-"),
     ):
         name = rf"$\alpha = {alpha:g}$, $\beta = {beta:g}$"
         axes.semilogy(token, share_left(alpha, beta, token), dashes, color=COLOUR[role], label=name)
@@ -108,16 +108,16 @@ def horizon():
     lower.loglog(alone, alone, ":", color=COLOUR["quiet"])
     for beta, dashes in ((0.1, "-."), (0.5, "--"), (1.0, "-")):
         both = half_gone(0.5 ** (0.5 / alone), beta)
-        lower.loglog(alone, both, dashes, color=COLOUR["key"], label=rf"$\beta = {beta:g}$")
+        lower.loglog(alone, both, dashes, color=COLOUR[RULE["gated"]], label=rf"$\beta = {beta:g}$")
     lower.set(xlabel="half gone by the decay alone, tokens", ylabel="half gone by both")
     lower.legend(loc="upper left")
     return fig
 
 
 SLIPS = {
-    "read, then decay": ("error", "-."),
-    "write, then decay": ("decay", "--"),
-    "output, then write": ("query", "-"),
+    "read, then decay": ("first", "-."),
+    "write, then decay": ("second", "--"),
+    "output, then write": ("third", "-"),
 }
 
 
@@ -143,7 +143,7 @@ def order_slips(seeds=2):
     upper.text(1.1e-4, 6e-2, "a tolerance of 5e-2", color=COLOUR["quiet"])
     upper.set(xlabel=r"forgotten per token, $1 - \alpha$", ylabel="error of the outputs")
     upper.legend(loc="lower right")
-    for order, role, dashes in (("the rule", "state", "-"), ("read, then decay", "error", "-.")):
+    for order, role, dashes in (("the rule", "ink", "-"), ("read, then decay", "first", "-.")):
         lower.semilogy(repeated_key(order), dashes, color=COLOUR[role], label=order)
     lower.set(xlabel="times that the key comes", ylabel="answer at the key")
     lower.legend(loc="lower left")

@@ -29,10 +29,10 @@ def interaction_and_inverse(C=24):
 
 
 CIRCULATING = {  # slip -> the colour and the dashes of its line
-    "output: mask M": ("error", "-"),
-    "W: gated solve, rows scaled": ("value", "--"),
-    "state: minus sign": ("state", "-."),
-    "read: undecayed state": ("key", ":"),
+    "output: mask M": ("first", "-"),
+    "W: gated solve, rows scaled": ("second", "--"),
+    "state: minus sign": ("third", "-."),
+    "read: undecayed state": ("fourth", ":"),
 }
 
 

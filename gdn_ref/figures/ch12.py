@@ -16,7 +16,7 @@ from .ch12_measure import (
     precision_of_dg,
     problem,
 )
-from .style import COLOUR, directions, figure, heat, live, styled
+from .style import COLOUR, RULE, directions, figure, heat, live, styled
 
 STEPS = (
     "what was kept, and what comes in",
@@ -34,13 +34,13 @@ PLACES = {  # name -> x, y of its first cell, title, role, step in which it is c
     "Q": (104, 24, "Q", "query", 0),
     "E": (202, 24, "E", "error", 0),
     "S": (300, 24, "S", "state", 0),
-    "A": (6, 130, "Ã", "decay", 0),
+    "A": (6, 130, "Ã", "key", 0),
     "dO": (202, 130, "dO", "query", 0),
     "dnext": (300, 130, "dS′", "state", 0),
-    "dE": (6, 236, "dE", "value", 1),
+    "dE": (6, 236, "dE", "error", 1),
     "Z": (104, 236, "Z", "error", 2),
     "dV": (202, 236, "dV", "value", 5),
-    "dbeta": (300, 236, "dβ", "decay", 5),
+    "dbeta": (300, 236, "dβ", "error", 5),
     "dQ": (6, 342, "dQ", "query", 6),
     "dK": (104, 342, "dK", "key", 6),
     "dS": (202, 342, "dS", "state", 7),
@@ -110,7 +110,7 @@ def backward_flow(step=3, angle=53, beta=1.0, alpha=0.8):
             at = ready(name, row)
             corner = (x + column * CELL[0], y + row * CELL[1])
             width = 2.2 if at == step else 0.8
-            colour = COLOUR[role] if at <= step else "#d0d0d0"
+            colour = COLOUR[role] if at <= step else COLOUR["faint"]
             face = {"facecolor": "white", "edgecolor": colour, "lw": width}
             axes.add_patch(Rectangle(corner, *CELL, zorder=1 + (at == step), **face))
             if at <= step:
@@ -190,9 +190,9 @@ def kept_numbers(d=64, T=512):
     axes.axhline(
         kept_by_autograd(T, d), color=COLOUR["quiet"], label="token loop, autograd", ls="--"
     )
-    axes.loglog(sizes, chunks, "s-", ms=4, color=COLOUR["value"], label="chunks, autograd")
-    axes.loglog(sizes, hand, "o-", ms=4, color=COLOUR["state"], label="chunks, by hand")
-    axes.axhline(3 * d + 2, color=COLOUR["key"], lw=1.6, ls=":", label="the inputs")
+    axes.loglog(sizes, chunks, "s-", ms=4, color=COLOUR["first"], label="chunks, autograd")
+    axes.loglog(sizes, hand, "o-", ms=4, color=COLOUR["second"], label="chunks, by hand")
+    axes.axhline(3 * d + 2, color=COLOUR["ink"], lw=1.6, ls=":", label="the inputs")
     axes.set(xlabel="chunk size C", ylabel="numbers a token")
     axes.set_xticks(sizes, [str(C) for C in sizes])
     axes.minorticks_off()
@@ -206,7 +206,7 @@ def precision_against_decay():
     fig, axes = figure(5.4, 3.2)
     alphas = np.array([0.95, 0.8, 0.5, 0.2, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4])
     found = [precision_of_dg(np.full(64, np.log(alpha))) for alpha in alphas]
-    looks = (("error", "o-"), ("value", "s--"), ("decay", "v:"), ("state", "^-"))
+    looks = (("first", "o-"), ("second", "s--"), ("third", "v:"), ("fourth", "^-"))
     for name, (role, look) in zip(found[0], looks, strict=True):
         curve = [errors[name] for errors in found]
         axes.loglog(alphas, curve, look, ms=4, color=COLOUR[role], label=name)
@@ -224,10 +224,10 @@ def gradients_fade(T=64, d=32):
     assert len(hard) == 6
     dS = np.random.default_rng(0).normal(size=S.shape)
     rules = (
-        ("nothing decays, nothing is erased", 0.0, 0.0, "quiet"),
-        ("erasing alone, β = 1", 0.0, 1.0, "key"),
-        ("decay alone, α = 0.95", np.log(0.95), 0.0, "decay"),
-        ("both", np.log(0.95), 1.0, "state"),
+        ("nothing decays, nothing is erased", 0.0, 0.0, RULE["linear"]),
+        ("erasing alone, β = 1", 0.0, 1.0, RULE["delta"]),
+        ("decay alone, α = 0.95", np.log(0.95), 0.0, RULE["decay"]),
+        ("both", np.log(0.95), 1.0, RULE["gated"]),
     )
     for name, g, beta, role in rules:
         sizes = []

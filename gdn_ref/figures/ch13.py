@@ -7,7 +7,7 @@ from .ch13_budget import BITS, STAGES, chunks, gains, outside_blocks, size, toke
 from .ch13_drift import FORMATS, predicted
 from .ch13_measure import WAYS, compared, inverse_errors
 from .ch14_model import record
-from .style import COLOUR, figure, live, styled
+from .style import COLOUR, FORMAT, figure, live, styled
 
 LADDER = {"float64": 53} | BITS
 
@@ -47,7 +47,7 @@ def ladder(cosine=0.5, beta=1.0, forgets=0.0):
     plain = [np.linalg.cond(np.eye(64) + overlaps(c, beta, 1.0)) for c in cosines]
     decayed = [np.linalg.cond(np.eye(64) + overlaps(c, beta, alpha)) for c in cosines]
     ax.semilogy(cosines, plain, ":", color=COLOUR["quiet"])
-    ax.semilogy(cosines, decayed, color=COLOUR["key"], lw=2)
+    ax.semilogy(cosines, decayed, color=COLOUR["first"], lw=2)
     condition, gain = ladder_numbers(cosine, beta, alpha)
     ax.plot(cosine, condition, "o", color=COLOUR["ink"])
     ax.set(xlabel="cosine of the keys", ylabel="condition number", ylim=(0.8, 2e4))
@@ -85,8 +85,8 @@ def strength_gains():
     """Root mean square of a column of the inverse, against strength times cosine."""
     fig, ax = figure(5.6, 3.5)
     a = np.linspace(0, 2, 161)
-    lines = ((1.0, 256, "error", "-"), (1.0, 64, "key", "-"), (1.0, 16, "query", "-"),
-             (0.99, 64, "decay", "--"), (0.9, 64, "state", "--"))  # fmt: skip
+    lines = ((1.0, 256, "first", "-"), (1.0, 64, "second", "-"), (1.0, 16, "third", "-"),
+             (0.99, 64, "fourth", "--"), (0.9, 64, "fifth", "--"))  # fmt: skip
     for alpha, C, role, dashes in lines:
         y = [solve_gain(x, alpha, C) for x in a]
         text = f"C = {C}" if alpha == 1 else f"α = {alpha}"
@@ -104,10 +104,10 @@ def strength_gains():
 
 
 KEYS = {  # (cosine, strength, decay), role, mark
-    "hard inputs": ((0.5, "spread", "spread"), "query", "o"),
-    "orthogonal": ((0.0, 1.0, 1.0), "key", "s"),
-    "cosine 0.9": ((0.9, 1.5, 1.0), "decay", "^"),
-    "all equal, β = 2": ((1.0, 2.0, 0.99), "error", "D"),
+    "hard inputs": ((0.5, "spread", "spread"), "first", "o"),
+    "orthogonal": ((0.0, 1.0, 1.0), "second", "s"),
+    "cosine 0.9": ((0.9, 1.5, 1.0), "third", "^"),
+    "all equal, β = 2": ((1.0, 2.0, 0.99), "fifth", "D"),
 }
 STAGE_NAMES = {"A": "interaction", "T": "transform", "S": "state read", "R": "residual",
                "E": "corrections", "P": "scores", "O": "outputs"}  # fmt: skip
@@ -142,12 +142,13 @@ def gains_by_stage():
 def beside_the_card():
     """Recorded error of the last state against the predicted one, one mark per setting."""
     fig, ax = figure(5.4, 4.2)
-    for name, role, mark in (("bfloat16", "value", "o"), ("float16", "query", "s")):
+    for name, mark in (("bfloat16", "o"), ("float16", "s")):
         for equal in (False, True):
             pairs = np.array([pair[name] for row, pair in compared()
                               if (row["cosine"] == 1) == equal])  # fmt: skip
-            ax.loglog(*pairs.T, mark, color=COLOUR[role], ms=5, mfc="none" if equal else None,
-                      label=f"{name}{', all keys equal' if equal else ''}")  # fmt: skip
+            label = f"{name}, all keys equal" if equal else name
+            fill = "none" if equal else None
+            ax.loglog(*pairs.T, mark, color=COLOUR[FORMAT[name]], ms=5, mfc=fill, label=label)
     ends = np.array([1e-4, 0.3])
     ax.loglog(ends, ends, color=COLOUR["ink"], lw=0.8)
     ax.set(xlabel="predicted error of the state", ylabel="recorded on an H100", xlim=ends)
@@ -157,8 +158,7 @@ def beside_the_card():
 
 
 COSINES = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
-WAY_LOOKS = (("error", "--", "s"), ("value", "-", "o"), ("decay", ":", "d"), ("query", "-", "^"),
-             ("key", "-", "v"))  # fmt: skip
+WAY_LOOKS = ("--s", "-o", ":d", "-^", "-v")
 
 
 @styled
@@ -166,17 +166,15 @@ def ways_in_few_bits():
     """Error of the inverse, by the way it is found and the bits of the products' operands."""
     fig, ax = figure(5.6, 4.0)
     found = [inverse_errors(c) for c in COSINES]
-    for name, (role, dashes, mark) in zip(WAYS, WAY_LOOKS, strict=True):
+    for name, look in zip(WAYS, WAY_LOOKS, strict=True):
         y = [errors[name] for errors in found]
-        ax.semilogy(COSINES, y, dashes, marker=mark, ms=4, color=COLOUR[role], label=name)
+        colour = COLOUR[FORMAT[name.partition(", ")[2]]]
+        ax.semilogy(COSINES, y, look, ms=4, color=colour, label=name)
     ax.axhline(1, color=COLOUR["quiet"], lw=0.8)
     ax.text(0.62, 1.7, "nothing right", color=COLOUR["quiet"])
     ax.set(xlabel="mean cosine of two keys", ylabel="error of the inverse", ylim=(1e-9, 1e3))
     fig.legend(loc="outside upper center", ncols=2, fontsize=9)
     return fig
-
-
-DRIFT_ROLES = dict(zip(FORMATS, ("key", "query", "value", "decay", "state", "error"), strict=True))
 
 
 @styled
@@ -188,14 +186,14 @@ def a_million_tokens(rules=("linear attention", "delta rule")):
     for ax, rule in zip(axes, rules, strict=True):
         for name in FORMATS:
             label = name.replace("float8_", "fp8 ") if rule == rules[0] else None
-            color, dots = COLOUR[DRIFT_ROLES[name]], ":" if "every" in name else "-"
+            color, dots = COLOUR[FORMAT[name.partition(",")[0]]], ":" if "every" in name else "-"
             ax.loglog(at, found["errors"][rule][name], dots, color=color, lw=1.7, label=label)
             ax.loglog(at, np.minimum(predicted(rule, name, at), 3), "--", color=color, lw=0.8)
         ax.set(title=rule, xlabel="tokens", ylim=(2e-8, 3))
     for name, errors in found["errors"][rules[-1]].items():
         if "every" not in name:  # on the line of float16
             text = name.replace("float8_", "fp8 ")
-            axes[-1].text(1.4 * at[-1], errors[-1], text, color=COLOUR[DRIFT_ROLES[name]],
+            axes[-1].text(1.4 * at[-1], errors[-1], text, color=COLOUR[FORMAT[name]],
                           fontsize=9, va="bottom" if "e5m2" in name else "center")  # fmt: skip
     axes[-1].set_xlim(at[0], 5e7)
     axes[-1].set_xticks([1e2, 1e4, 1e6])

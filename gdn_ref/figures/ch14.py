@@ -17,7 +17,7 @@ from .ch14_model import (
 )
 from .style import COLOUR, figure, live, styled
 
-LIMITS = {"bytes": "key", "FLOPs": "value", "chain": "state"}  # name -> colour
+LIMITS = {"bytes": "bytes", "FLOPs": "flops", "chain": "time"}  # name -> colour
 
 # what each kernel reads, and what it writes; those that are no input and no output in the middle
 FLOWS = {
@@ -29,8 +29,8 @@ FLOWS = {
     ],
     "two kernels": [("transform", "k g β", "T c"), ("scan", "q k v T c S", "o S′")],
 }
-ROLES = {"q": "query", "k": "key", "W": "key", "g": "decay", "β": "decay", "c": "decay"}
-ROLES |= {"S": "state", "S′": "state", "H": "state", "T": "error", "E": "error"}
+ROLES = {"q": "query", "k": "key", "W": "key", "g": "decay", "β": "error", "c": "decay"}
+ROLES |= {"S": "state", "S′": "state", "H": "state", "T": "first", "E": "error"}
 NAMES = {"H": "$S_n$", "S′": "$S'$"}
 
 
@@ -76,7 +76,7 @@ def bytes_by_array(d=128, group=2, C=64, b=2):
 def bytes_of_designs(d=128, group=2):
     """Where the bytes of a token and value head go."""
     fig, ax = figure(6.2, 2.5)
-    paint = {"q": "query", "k": "key", "v, o": "value", "g, β, c": "decay", "T": "error"}
+    paint = {"q": "query", "k": "key", "v, o": "value", "g, β, c": "decay", "T": "first"}
     paint |= {"W, U": "quiet", "E": "error", "states": "state"}
     for row, parts in enumerate(bytes_by_array(d, group).values()):
         left = 0
@@ -130,7 +130,7 @@ def kernels_under_the_roof():
     """Every kernel of both designs at its intensity, under the roof of an H100."""
     fig, ax = figure(5.6, 3.6)
     _roof(ax)
-    marks = {"two": ("o", "key", "none"), "three": ("s", "state", COLOUR["state"])}
+    marks = {"two": ("o", "first", "none"), "three": ("s", "second", COLOUR["second"])}
     for name, (flops, moved, design) in kernels_on_the_roof().items():
         shape_, role, fill = marks[design]
         x = flops / moved
@@ -163,9 +163,9 @@ def roofline(C=64, heads=32, d=128, T=32768, segments=1):
     intensity = flops / (times["bytes"] * BANDWIDTH / 1e6)
     roof = min(intensity * BANDWIDTH, PEAK) / 1e12
     reached = flops / max(times.values()) / 1e6
-    ax.plot([intensity, intensity], [reached, roof], color=COLOUR["state"], lw=2)
+    ax.plot([intensity, intensity], [reached, roof], color=COLOUR["time"], lw=2)
     ax.plot(intensity, roof, "o", ms=8, mfc="none", color=COLOUR["ink"])
-    ax.plot(intensity, reached, "o", ms=8, color=COLOUR["state"])
+    ax.plot(intensity, reached, "o", ms=8, color=COLOUR["time"])
     binds = max(times, key=times.get)
     decide = "the chain decides" if binds == "chain" else f"the {binds} decide"
     ax.set_title(f"{intensity:.0f} FLOPs a byte; {decide}", fontsize=10)

@@ -41,11 +41,11 @@ def steps_of_a_call(name):
     rows = steps("call", name)
     by_flops = limits(shape(name))["FLOPs"]
     fig, ax = figure(6.4, 0.36 * len(rows) + 0.9)
-    bars = ax.barh(range(len(rows)), [us for *_, us in rows], color=COLOUR["quiet"], height=0.62)
+    bars = ax.barh(range(len(rows)), [us for *_, us in rows], color=COLOUR["time"], height=0.62)
     times = [f"{us:,.0f} µs, {us / by_flops:.1f} times" for *_, us in rows]
     ax.bar_label(bars, times, padding=4, fontsize=9)
-    ax.axvline(by_flops, color=COLOUR["value"], lw=2)
-    ax.text(by_flops, -0.75, f" FLOPs alone: {by_flops:.0f} µs", color=COLOUR["value"], fontsize=9)
+    ax.axvline(by_flops, color=COLOUR["flops"], lw=2)
+    ax.text(by_flops, -0.75, f" FLOPs alone: {by_flops:.0f} µs", color=COLOUR["flops"], fontsize=9)
     ax.set_yticks(range(len(rows)), [step for step, *_ in rows], color=COLOUR["ink"])
     ax.set(ylim=(len(rows) - 0.4, -1.2), xlim=(0, 1.45 * rows[0][2]))
     taken = machine("forward_steps_h100").replace(", torch", "\ntorch")
@@ -59,7 +59,7 @@ def chain_of_states(T=32768, d=128):
     fig, ax = figure(5.8, 3.7)
     heads = 2 ** np.arange(1, 8)
     shapes = [Shape((T,), max(h // 2, 1), int(h), d, d) for h in heads]
-    kinds = (("bytes", "key", "--", (2.75, 21)), ("FLOPs", "value", "-.", (3, 8.5)))
+    kinds = (("bytes", "bytes", "--", (2.75, 21)), ("FLOPs", "flops", "-.", (3, 8.5)))
     for name, role, dashes, at in kinds:
         times = [limits(x)[name] for x in shapes]
         ax.loglog(heads, times, dashes, color=COLOUR[role], base=2)
@@ -73,10 +73,10 @@ def chain_of_states(T=32768, d=128):
     )
     for times, line in kinds:
         times = [time["chain"] for time in times]
-        ax.loglog(heads[: len(times)], times, color=COLOUR["state"], base=2, **line)
-    ax.text(2, 720, "chain", color=COLOUR["state"])
-    ax.text(2, 300, "chain, shared", color=COLOUR["state"])
-    ax.text(2.1, 60, "chain, in segments", color=COLOUR["state"], rotation=31)
+        ax.loglog(heads[: len(times)], times, color=COLOUR["time"], base=2, **line)
+    ax.text(2, 720, "chain", color=COLOUR["time"])
+    ax.text(2, 300, "chain, shared", color=COLOUR["time"])
+    ax.text(2.1, 60, "chain, in segments", color=COLOUR["time"], rotation=31)
     for name in ("B1 T32768 H2/8 D128", "B1 T32768 H16/32 D128"):
         x, us = shape(name), ways()[name]
         marks = (
@@ -115,7 +115,7 @@ def listed_shapes():
     ]
     ax.set_yticks(range(len(rows)), names, fontsize=8.5)
     ax.set(xlabel="microseconds", ylim=(-0.7, len(rows) - 0.3), xlim=(0.02, 500))
-    keys = (("|", "ink", "floor"), ("D", "key", "limit: bytes"), ("D", "state", "limit: chain"))
+    keys = (("|", "ink", "floor"), ("D", "bytes", "limit: bytes"), ("D", "time", "limit: chain"))
     keys += (("o", "ink", "recorded"), ("o", "quiet", "recorded, fla"))
     for n, (mark, role, text) in enumerate(keys):
         fill = "none" if role == "quiet" else COLOUR[role]
@@ -129,7 +129,7 @@ def host_and_device():
     """What a caller waits for, against what the GPU needs, over the listed shapes."""
     fig, ax = figure(5.4, 3.5)
     for which, role, fill, text in (
-        (3, "key", COLOUR["key"], "this book"),
+        (3, "first", COLOUR["first"], "this book"),
         (4, "quiet", "none", "fla"),
     ):
         device, eager = np.array([[row[which][f"{x}_us"] for x in ("device", "eager")]

@@ -5,9 +5,7 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from ..proofs.ch15_layout import held
 from .ch15_measure import Peer, operand_errors, steps, variants_of_the_inverse
-from .style import COLOUR, bare, figure, styled
-
-SEQUENCES = ("key", "value", "state")  # one colour role a sequence
+from .style import COLOUR, FORMAT, SERIES, bare, figure, styled
 
 
 def _box(ax, x, y, width, height, role, **style):
@@ -33,10 +31,10 @@ def programs_and_tiles(T=10, C=4, H=2, head=1):
     for n in range(programs * C):
         inside, x = n < T, 1.5 * n + 1.5
         style = {"fc": COLOUR["key"], "alpha": 0.25} if inside else {"ls": ":", "lw": 1.2}
-        _box(ax, x, 5.2, 1.5, 1.2, "key" if inside else "error", **style)
+        _box(ax, x, 5.2, 1.5, 1.2, "key" if inside else "quiet", **style)
         if inside:
             _text(ax, x + 0.75, 5.8, str(n))
-    _text(ax, 1.5 + 0.75 * (T + programs * C), 4.5, "masked", 8, "error")
+    _text(ax, 1.5 + 0.75 * (T + programs * C), 4.5, "masked", 8, "quiet")
     for p in range(programs):
         x = 1.5 + 6 * p
         ax.plot([x + 0.1, x + 5.9], [6.75, 6.75], color=COLOUR["ink"], lw=1.4)
@@ -69,7 +67,7 @@ def two_launches(lengths=(20, 12, 26), C=16):
     _text(ax, 0.1, 2.35, "kernel 2: one program per sequence, value head and slice, chunk by chunk",
           8, "quiet", ha="left")  # fmt: skip
     wide, used = 18 / slots, set()
-    for n, (length, role) in enumerate(zip(lengths, SEQUENCES, strict=True)):
+    for n, (length, role) in enumerate(zip(lengths, SERIES, strict=False)):
         begin = begins[n]
         x = 1 + begin * unit
         _box(ax, x, 8.5, length * unit, 1, role, fc=COLOUR[role], alpha=0.25)
@@ -124,7 +122,7 @@ def left_operands():
             _text(ax, x0 + 2.2, y + 0.7, "=", 10)
             for x, name, place in ((3, left, "registers"), (6.6, right, "shared memory")):
                 fresh = name in FRESH
-                role = "error" if fresh and place == "shared memory" else "query"
+                role = "second" if fresh and place == "shared memory" else "first"
                 style = {"fc": COLOUR[role], "alpha": 0.3} if fresh else {}
                 _box(ax, x0 + x, y, 3.2, 1.4, role if fresh else "quiet", **style)
                 _text(ax, x0 + x + 1.6, y + 0.7, name, 9)
@@ -140,12 +138,11 @@ def precision_of_operands():
     names = list(errors["bfloat16"])
     fig, ax = figure(6.4, 3.1)
     rows = np.arange(len(names))
-    for shift, (dtype, role) in zip((-0.2, 0.2), (("bfloat16", "value"), ("float16", "key")),
-                                    strict=True):  # fmt: skip
+    for shift, dtype in zip((-0.2, 0.2), ("bfloat16", "float16"), strict=True):
         values = [1000 * errors[dtype][name] for name in names]
-        hatch = "" if role == "value" else "//"
-        ax.barh(rows + shift, values, 0.36, color=COLOUR[role], label=dtype, hatch=hatch,
-                edgecolor="white")  # fmt: skip
+        hatch = "" if dtype == "bfloat16" else "//"
+        ax.barh(rows + shift, values, 0.36, color=COLOUR[FORMAT[dtype]], label=dtype,
+                hatch=hatch, edgecolor="white")  # fmt: skip
     ax.set_yticks(rows, names)
     ax.invert_yaxis()
     ax.set(xlabel="relative error of the outputs, in thousandths", xlim=(0, 2.4))
@@ -164,7 +161,7 @@ def thread_layout(lane=13):
         for block, column in (held(register, other) for register in range(2)):
             mine = other == lane
             shade = 0.85 if mine else 0.12 + 0.16 * (column // 2 % 2)
-            _box(axes[block], column, 0, 1, 16, "key", fc=COLOUR["key"], alpha=shade, lw=0.3)
+            _box(axes[block], column, 0, 1, 16, "first", fc=COLOUR["first"], alpha=shade, lw=0.3)
             if column % 2 == 0:
                 _text(axes[block], column + 1, 8, str(other), 7.5, rotation=90,
                       color="white" if mine else COLOUR["ink"])  # fmt: skip
@@ -176,15 +173,15 @@ def waterfall():
     """Device time after each step, of the scan, of the transform, and of a call with few heads."""
     fig, axes = figure(6.8, 5.3, nrows=3, height_ratios=[6, 5, 6])
     panels = (
-        ("scan", "B1 T32768 H16/32 D128", "the scan alone, 32 value heads", "state"),
-        ("transform", "B1 T32768 H16/32 D128", "the transform alone, 32 value heads", "value"),
-        ("call", "B1 T32768 H2/8 D128", "the whole call, 8 value heads", "key"),
+        ("scan", "B1 T32768 H16/32 D128", "the scan alone, 32 value heads"),
+        ("transform", "B1 T32768 H16/32 D128", "the transform alone, 32 value heads"),
+        ("call", "B1 T32768 H2/8 D128", "the whole call, 8 value heads"),
     )
-    for ax, (part, shape, title, role) in zip(axes, panels, strict=True):
+    for ax, (part, shape, title) in zip(axes, panels, strict=True):
         found = steps(part, shape)
         rows = np.arange(len(found))
         times = [us for _, us in found]
-        ax.barh(rows, times, 0.62, color=COLOUR[role])
+        ax.barh(rows, times, 0.62, color=COLOUR["time"])
         for row, us in enumerate(times):
             gain = f",  ÷ {times[row - 1] / us:.2f}" if row else ""
             ax.text(us, row, f"  {us:,.0f} µs{gain}", va="center", fontsize=8, color=COLOUR["ink"])
@@ -210,18 +207,18 @@ def phases(chunks=6, places=2):
         steps.append((begin, start))
     bare(ax, 12.4, 4.2)
     for j, (begin, start) in enumerate(steps):
-        for y, x, width, role in ((2.7, begin, 1.0, "key"), (1.2, start, 1.6, "state")):
+        for y, x, width, role in ((2.7, begin, 1.0, "bytes"), (1.2, start, 1.6, "flops")):
             _box(ax, 1.9 + x, y, width - 0.06, 0.75, role, fc=COLOUR[role], alpha=0.25)
             _text(ax, 1.9 + x + width / 2, y + 0.37, f"{j}: {'AB'[j % places]}", 8)
         full = 1.9 + loaded[j]
-        _arrow(ax, (full, 2.68), (1.9 + start + 0.08, 1.97), "key", lw=1)
+        _arrow(ax, (full, 2.68), (1.9 + start + 0.08, 1.97), "bytes", lw=1)
         if j + places < chunks:
             end = 1.9 + steps[j + places][0] + 0.08
-            _arrow(ax, (1.9 + computed[j], 1.97), (end, 2.68), "state", lw=1, ls="--")
+            _arrow(ax, (1.9 + computed[j], 1.97), (end, 2.68), "flops", lw=1, ls="--")
         _text(ax, 1.9 + begin + 0.5, 3.7, f"{(j // places) & 1}", 8, "quiet")
     _text(ax, 0.9, 3.7, "phase", 8, "quiet")
-    _text(ax, 0.9, 3.07, "loads", 9, "key")
-    _text(ax, 0.9, 1.57, "computes", 9, "state")
+    _text(ax, 0.9, 3.07, "loads", 9, "bytes")
+    _text(ax, 0.9, 1.57, "computes", 9, "flops")
     _text(ax, 6.2, 0.5, "solid: full (the tiles have come)      dashed: free (they have been read)",
           8, "quiet")  # fmt: skip
     return fig
@@ -235,7 +232,7 @@ def beside_the_others():
     kinds = (("device_us", "on the GPU", (1, 2, 3, 5)), ("eager_us", "from Python", (1, 3, 10)))
     for ax, (what, title, ticks) in zip(panels, kinds, strict=True):
         for peer, role, mark, fill in zip(
-            peers, ("quiet", "value"), "o^", ("none", None), strict=True
+            peers, ("quiet", "first"), "o^", ("none", None), strict=True
         ):
             ours = [row["runs"]["gdn_ref"]["device_us"] for row in peer.rows]
             ax.plot(ours, peer.ratios(what), mark, ms=5, color=COLOUR[role],
@@ -258,7 +255,7 @@ def more_warps_and_fewer_registers():
     """Time of the variants of the inverse that were tried, by the number of warps a program."""
     variants = variants_of_the_inverse()
     fig, ax = figure(5.8, 3.3)
-    marks = {"1 warp": ("key", "o"), "2 warps": ("value", "s"), "4 warps": ("error", "^")}
+    marks = {"1 warp": ("first", "o"), "2 warps": ("second", "s"), "4 warps": ("third", "^")}
     for row, times in enumerate(variants.values()):
         for warps, us in times.items():
             role, mark = marks[warps]

@@ -15,9 +15,9 @@ FIRST = (  # words by which a line of first.py is found, the colour role of its 
     ("gamma, gamma_C = ", "decay"),
     ("Gamma = tl.where(", "decay"),
     ("A = tl.where(r > i, beta", "key"),
-    ("T_inv = tl.where(", "value"),
-    ("A21 = tl.where(", "value"),
-    ("T_inv -= dot(", "value"),
+    ("T_inv = tl.where(", "first"),
+    ("A21 = tl.where(", "first"),
+    ("T_inv -= dot(", "first"),
     ("delta = dot(", "error"),
     ("o = gamma * dot(", "query"),
     ("S = gamma_C * S", "state"),
@@ -72,7 +72,7 @@ def ladder(shape=LADDER):
     fig, ax = figure(6.8, 2.7)
     for n, ((_, before, _), (_, us, _)) in enumerate(zip(steps, steps[1:], strict=False)):
         ax.barh(n, 1, 0.62, color=COLOUR["quiet"], alpha=0.18)
-        ax.barh(n, us / before, 0.62, color=COLOUR["state"])
+        ax.barh(n, us / before, 0.62, color=COLOUR["time"])
         factor = before / us
         text = f"{before:,.0f} → {us:,.0f} µs,  ÷ {factor:.{0 if factor > 10 else 2}f}"
         ax.text(1.02, n, text, va="center", fontsize=8.5, color=COLOUR["ink"])
@@ -108,22 +108,22 @@ def bits_of_a_factor():
     for row, (name, (exponent, fraction)) in enumerate(FORMATS.items()):
         y = 9 - 2.7 * row
         _text(ax, 5.6, y + 0.9, name, 9, ha="right")
-        parts = ["quiet"] + exponent * ["decay"] + fraction * ["key"]
+        parts = ["quiet"] + exponent * ["second"] + fraction * ["first"]
         for n, role in enumerate(parts):
             _box(ax, 6 + n, y, 1, 1.8, role, fc=COLOUR[role], alpha=0.35, lw=0.5)
         x = 6.5 + len(parts)
         _text(ax, x if name != "float32" else 6.5, y + (0.9 if name != "float32" else 2.5),
               where[name], 8, "quiet", ha="left")  # fmt: skip
-    _text(ax, 39, 10.9, "exponent", 8, "decay", ha="left")
-    _text(ax, 39, 9.6, "fraction", 8, "key", ha="left")
+    _text(ax, 39, 10.9, "exponent", 8, "second", ha="left")
+    _text(ax, 39, 9.6, "fraction", 8, "first", ha="left")
     return fig
 
 
 WORK = (  # of one chunk: name, colour role, length; not to scale
-    ("tiles", "key", 1.0),
-    ("scores", "query", 0.9),
-    ("chain", "state", 1.5),
-    ("outputs", "value", 0.8),
+    ("tiles", "first", 1.0),
+    ("scores", "second", 0.9),
+    ("chain", "third", 1.5),
+    ("outputs", "fourth", 0.8),
 )
 
 
@@ -181,24 +181,24 @@ def walks(chunks=512, programs=3):
 def shared_and_segmented(chunks=512, programs=3, segments=4):
     """Who works when on a long sequence: one program, programs that share it, segments."""
     fig, ax = figure(6.8, 3.0)
-    rows = [("one program", [(0, chunks, "state", 0.6)])]
+    rows = [("one program", [(0, chunks, "first", 0.6)])]
     for p, (silent, own) in enumerate(walks(chunks, programs)):
         begin = ch14_model.SILENT * silent
-        parts = [(0, begin, "quiet", 0.3), (begin, own, "state", 0.6)]
+        parts = [(0, begin, "quiet", 0.3), (begin, own, "first", 0.6)]
         rows.append((f"share {p + 1} of {programs}", parts))
     size = chunks / segments
     for p in range(segments):
         maps = ch14_model.MAPS * size
         join = maps + 8
-        parts = [(0, maps, "value", 0.5), (maps, 8, "error", 0.8), (join, size, "state", 0.6)]
+        parts = [(0, maps, "second", 0.5), (maps, 8, "third", 0.8), (join, size, "first", 0.6)]
         rows.append((f"segment {p + 1} of {segments}", parts))
     for n, (_, parts) in enumerate(rows):
         y = n + 0.5 * (n > 0) + 0.5 * (n > programs)
         for begin, length, role, alpha in parts:
             ax.barh(y, length, 0.7, left=begin, color=COLOUR[role], alpha=alpha, lw=0)
         ax.text(-8, y, rows[n][0], ha="right", va="center", fontsize=8.5, color=COLOUR["ink"])
-    names = (("with outputs", "state", 0.6), ("silent", "quiet", 0.3), ("maps", "value", 0.5),
-             ("joined", "error", 0.8))  # fmt: skip
+    names = (("with outputs", "first", 0.6), ("silent", "quiet", 0.3), ("maps", "second", 0.5),
+             ("joined", "third", 0.8))  # fmt: skip
     for name, role, alpha in names:
         ax.barh(0, 0, color=COLOUR[role], alpha=alpha, label=name)
     ax.legend(loc="lower right", fontsize=8.5)

@@ -14,7 +14,7 @@ from .ch16_model import (
     limits,
     plan,
 )
-from .style import COLOUR, figure, live, styled
+from .style import COLOUR, FORMAT, figure, live, styled
 
 # what each kernel reads, and what it writes
 FLOWS = {
@@ -23,9 +23,9 @@ FLOWS = {
     "2  state_gradients": ("q k dO β c T dS′", "dv G dS"),
     "3  chunk_gradients": ("q k v dO β c T dv H G", "dq dk dg dβ"),
 }
-ROLES = {"q": "query", "k": "key", "v": "value", "dO": "value", "T": "error", "Z": "error"}
+ROLES = {"q": "query", "k": "key", "v": "value", "dO": "query", "T": "first", "Z": "error"}
 ROLES |= {"H": "state", "G": "state", "S": "state", "dS": "state", "dS′": "state", "c": "decay"}
-ROLES |= {"g": "decay", "β": "decay", "dg": "decay", "dβ": "decay", "dq": "query", "dk": "key"}
+ROLES |= {"g": "decay", "β": "error", "dg": "decay", "dβ": "error", "dq": "query", "dk": "key"}
 ROLES |= {"dv": "value"}
 SHOWN = {"T": "L", "H": "$S_n$", "G": "d$S_n$"}
 
@@ -71,7 +71,7 @@ def parts_of_bytes(d=128, group=2, C=64, b=2):
 def bytes_of_kernels(d=128, group=2):
     """Where the bytes of a token and value head go, kernel by kernel."""
     fig, ax = figure(6.4, 2.9)
-    paint = {"q, k": "key", "v, dO, dV": "value", "T": "error", "states": "state"}
+    paint = {"q, k": "key", "v, dO, dV": "value", "T": "first", "states": "state"}
     paint |= {"g, β, c": "decay"}
     parts = parts_of_bytes(d, group)
     for row, (_, arrays) in enumerate(parts.items()):
@@ -129,9 +129,9 @@ def groups_of_warps():
         for end in ends:
             down = rows[start] > rows[end]
             y, y_end = rows[start] + (0 if down else 1.7), rows[end] + (1.7 if down else 0)
-            ax.add_patch(FancyArrowPatch((x, y), (x, y_end), color=COLOUR["error"], **arrow))
+            ax.add_patch(FancyArrowPatch((x, y), (x, y_end), color=COLOUR["ink"], **arrow))
         ax.text(x - 0.25, rows[start] - 0.65, what, ha="right", va="center", fontsize=9,
-                color=COLOUR["error"])  # fmt: skip
+                color=COLOUR["ink"])  # fmt: skip
     ax.text(0.08, -0.5, "time →", fontsize=9, color=COLOUR["quiet"])
     return fig
 
@@ -141,10 +141,9 @@ def small_gradients():
     """The error of dV when the transposed solve is done in either 16-bit type."""
     fig, ax = figure(6.0, 2.9)
     powers = np.arange(0, -31, -2)
-    marks = {"float16": ("key", "o-"), "bfloat16": ("value", "s-")}
-    for dtype, (role, mark) in marks.items():
+    for dtype, mark in (("float16", "o-"), ("bfloat16", "s-")):
         errors = [error_of_dv(2.0**n, dtype) for n in powers]
-        ax.loglog(2.0**powers, errors, mark, ms=4, color=COLOUR[role], label=dtype)
+        ax.loglog(2.0**powers, errors, mark, ms=4, color=COLOUR[FORMAT[dtype]], label=dtype)
     ax.axvline(2.0**-24, color=COLOUR["quiet"], ls="--", lw=1)
     ax.text(2.0**-24.4, 3e-4, "least number\nof float16", ha="left", fontsize=8,
             color=COLOUR["quiet"])  # fmt: skip
@@ -162,7 +161,11 @@ def bytes_and_times(shape_name=TRAINING):
     rows = np.arange(len(found))
     for shift, (label, role, hatch) in zip(
         (-0.27, 0, 0.27),
-        (("by its bytes", "key", "//"), ("by its FLOPs", "value", ".."), ("recorded", "state", "")),
+        (
+            ("by its bytes", "bytes", "//"),
+            ("by its FLOPs", "flops", ".."),
+            ("recorded", "time", ""),
+        ),
         strict=True,
     ):
         n = ("by its bytes", "by its FLOPs", "recorded").index(label)
@@ -182,12 +185,12 @@ def bytes_and_times(shape_name=TRAINING):
 @styled
 def waterfall(shape_name=TRAINING):
     """Recorded time of kernels 2 and 3 after each step."""
-    panels = (("state_gradients", "key"), ("chunk_gradients", "state"))
-    found = [history(kernel, shape_name) for kernel, _ in panels]
+    panels = ("state_gradients", "chunk_gradients")
+    found = [history(kernel, shape_name) for kernel in panels]
     fig, axes = figure(5.6, 5.0, nrows=2, height_ratios=[len(steps) for steps in found])
-    for ax, (kernel, role), steps in zip(axes, panels, found, strict=True):
+    for ax, kernel, steps in zip(axes, panels, found, strict=True):
         rows, us = np.arange(len(steps)), [time for _, time in steps]
-        ax.barh(rows, us, 0.62, color=COLOUR[role])
+        ax.barh(rows, us, 0.62, color=COLOUR["time"])
         for row, time in enumerate(us):
             ax.text(time, row, f"  {time:,.0f} µs", va="center", fontsize=8, color=COLOUR["ink"])
         ax.set_yticks(rows, [name for name, _ in steps], fontsize=8)
@@ -213,8 +216,8 @@ def memory_and_time(keep=False, segment=64, T=4096, heads=32, layers=24, B=4, d=
         ("moved in one layer", {"floor": floor, "more": found["moved"] - floor},
          1.35 * full["moved"]),
     )  # fmt: skip
-    paint = {"inputs": "quiet", "states": "state", "inverses": "error", "gradients": "value"}
-    paint |= {"floor": "quiet", "more": "key"}
+    paint = {"inputs": "quiet", "states": "state", "inverses": "first", "gradients": "second"}
+    paint |= {"floor": "quiet", "more": "bytes"}
     for ax, (title, parts, most) in zip(axes, bars, strict=True):
         left = 0
         for name, size in parts.items():

@@ -5,13 +5,17 @@ from itertools import combinations
 import numpy as np
 
 from .ch14_model import record
-from .style import COLOUR, figure, styled
+from .style import COLOUR, FORMAT, figure, styled
 
 CHANGES = {  # what is changed: two runs that differ by it
     "backend": ("CPU", "GPU"),
     "bfloat16": ("GPU", "GPU, bfloat16"),
 }
-LOOKS = {"seed": ("quiet", "s-"), "bfloat16": ("value", "x-"), "backend": ("key", "o-")}
+LOOKS = {
+    "seed": ("quiet", "s-"),
+    "bfloat16": (FORMAT["bfloat16"], "x-"),
+    "backend": ("first", "o-"),
+}
 
 
 def curves():
@@ -54,7 +58,8 @@ def training_curves():
     """Losses above, their differences below."""
     fig, (above, below) = figure(5.2, 5.0, nrows=2, sharex=True)
     steps, losses = curves()
-    marks = {"CPU": ("quiet", "-", 0), "GPU": ("key", "o", 7), "GPU, bfloat16": ("value", "x", 4)}
+    marks = {"CPU": ("quiet", "-", 0), "GPU": ("first", "o", 7)}
+    marks["GPU, bfloat16"] = (FORMAT["bfloat16"], "x", 4)
     for (on, seed), bits in losses.items():
         role, mark, size = marks[on]
         above.plot(steps, bits, mark, color=COLOUR[role], ms=size, mfc="none",

@@ -17,7 +17,7 @@ EQUATIONS = {  # key: formula, colour role, what it says
         "quiet",
         "a state's gradient waits for later chunks",
     ),
-    "solve": ("Z = Lᵀ (Pᵀ dO + D_→ K dS′ᵀ)", "value", "back through the solve"),
+    "solve": ("Z = Lᵀ (Pᵀ dO + D_→ K dS′ᵀ)", "error", "back through the solve"),
     "dstate": (
         "dS = γ_C dS′ + (D_γ dO)ᵀ Q − …",
         "state",

@@ -11,10 +11,9 @@ from gdn_ref import decode
 
 from .ch14_model import BANDWIDTH
 from .ch17_drift import state_drift
-from .style import COLOUR, figure, live, styled
+from .style import COLOUR, FORMAT, SERIES, figure, live, styled
 
 TOKENS = 64  # of the moving figure and its twin
-PARTS = ("key", "value", "query", "decay")  # colours of the sequences of a row
 UNIT = {torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11, torch.float32: 2.0**-24}
 
 
@@ -50,7 +49,7 @@ def ruler(first=20, second=32, third=58, C=16):
     ax.set(xlim=(-1, TOKENS + 1), ylim=(9.2, -1.2))
     ax.axis("off")
     for n, (begin, end) in enumerate(pairwise(cu_seqlens)):
-        _box(ax, begin, 0, end - begin, PARTS[n])
+        _box(ax, begin, 0, end - begin, SERIES[n])
         ax.text(begin, -0.15, begin, ha="center", va="bottom", fontsize=9)
     width = TOKENS / len(slots)
     for slot, chunk in enumerate(slots):
@@ -62,12 +61,12 @@ def ruler(first=20, second=32, third=58, C=16):
             continue
         n, start, end = chunk
         full = width - 0.6
-        _box(ax, x + 0.3, 2.6, full * (end - start) / C, PARTS[n])
+        _box(ax, x + 0.3, 2.6, full * (end - start) / C, SERIES[n])
         if end - start < C:
             _nothing(ax, x + 0.3 + full * (end - start) / C, 2.6, full * (1 - (end - start) / C))
-        ax.plot([start, x + 0.3], [0.85, 2.55], color=COLOUR[PARTS[n]], lw=0.8)
+        ax.plot([start, x + 0.3], [0.85, 2.55], color=COLOUR[SERIES[n]], lw=0.8)
     for n, length in enumerate(lengths):
-        _box(ax, 0, 5.2 + n, length, PARTS[n])
+        _box(ax, 0, 5.2 + n, length, SERIES[n])
         _nothing(ax, length, 5.2 + n, max(lengths) - length)
     idle = slots.count(None)
     ax.set_title(
@@ -94,14 +93,14 @@ def padded_and_packed(lengths=(113, 37, 205, 64, 18, 90), C=64):
     fig, (above, below) = figure(6.2, 3.3, nrows=2, height_ratios=(len(lengths), 1.3))
     longest = max(lengths)
     for n, length in enumerate(lengths):
-        _box(above, 0, n, length, "key")
+        _box(above, 0, n, length, "first")
         _nothing(above, length, n, longest - length)
         above.text(length - 2, n + 0.42, length, color="white", ha="right", va="center", fontsize=9)
     above.set(xlim=(-1, sum(lengths) + 14), ylim=(len(lengths), -0.3), yticks=[])
     above.set_ylabel("padded", rotation=0, ha="right", va="center")
     start = 0
     for length in lengths:
-        _box(below, start, 0, length, "key")
+        _box(below, start, 0, length, "first")
         for cut in range(C, length, C):
             below.plot([start + cut] * 2, [0, 0.8], color="white", lw=1)
         start += length
@@ -130,11 +129,11 @@ def leak(alpha, beta, T=128, d=32, seed=0):
 def leaks():
     """How long a neighbour's state stays in a sequence, with and without the correction."""
     fig, ax = figure(5.8, 3.2)
-    for alpha, role in ((0.9, "decay"), (0.99, "state"), (0.999, "key")):
+    for alpha, role in ((0.9, "first"), (0.99, "second"), (0.999, "third")):
         ax.semilogy(leak(alpha, 0.5), color=COLOUR[role])
         ax.semilogy(leak(alpha, 0.0), ":", color=COLOUR[role])
-    for x, y, text, role in ((12, 2.2e-2, "α = 0.9", "decay"), (90, 6e-2, "0.99", "state"),
-                             (112, 5.2e-1, "0.999", "key")):  # fmt: skip
+    for x, y, text, role in ((12, 2.2e-2, "α = 0.9", "first"), (90, 6e-2, "0.99", "second"),
+                             (112, 5.2e-1, "0.999", "third")):  # fmt: skip
         ax.text(x, y, text, color=COLOUR[role])
     ax.set(xlabel="tokens after the missing boundary", ylabel="what is left of the leak")
     ax.set(ylim=(1e-3, 1.5), xlim=(0, 128))
@@ -148,7 +147,7 @@ def batching(steps, slots):
     names = sorted({name for step in steps for name, _ in step.values()})
     for t, step in enumerate(steps):
         for slot, (name, first) in step.items():
-            role = (*PARTS, "state", "error")[names.index(name)]
+            role = (*SERIES, "ink")[names.index(name)]
             _box(ax, t, slot, 0.92, role, alpha=0.95 if first else 0.45)
             if first:
                 ax.text(t + 0.46, slot + 0.42, name, color="white", ha="center", va="center")
@@ -170,8 +169,10 @@ def bytes_a_token():
     """What one token of one sequence moves, against the tokens in a call."""
     fig, ax = figure(5.6, 3.1)
     n = np.arange(1, 33)
-    for b_S, role, text, x, y in ((4, "state", "float32 pool", 2.4, 2), (2, "value", "16-bit pool",
-                                                                         1.06, 0.6)):  # fmt: skip
+    for b_S, role, text, x, y in (
+        (4, FORMAT["float32"], "float32 pool", 2.4, 2),
+        (2, FORMAT["float16"], "16-bit pool", 1.06, 0.6),
+    ):
         ax.loglog(n, token_bytes(n, b_S) / 1e6, color=COLOUR[role], base=2)
         ax.text(x, y, text, color=COLOUR[role])
     own = token_bytes(np.inf, 4) / 1e6
@@ -203,11 +204,11 @@ def predicted(dtype, calls, tokens_a_call=1, alpha=0.999, beta=0.02, d=64):
     return rounding(dtype) * np.sqrt((1 - shrink**J) / (1 - shrink))
 
 
-RUNS = (  # dtype, tokens a call, colour, text and its height
-    (torch.bfloat16, 1, "value", "bfloat16, every token", 5e-2),
-    (torch.bfloat16, 64, "decay", "bfloat16, every 64 tokens", 6.2e-3),
-    (torch.float16, 1, "key", "float16, every token", 1.35e-3),
-    (torch.float32, 1, "state", "float32, every token", 1.2e-6),
+RUNS = (  # dtype, tokens a call, colour and dashes, text and its height
+    (torch.bfloat16, 1, (FORMAT["bfloat16"], "-"), "bfloat16, every token", 5e-2),
+    (torch.bfloat16, 64, (FORMAT["bfloat16"], "-."), "bfloat16, every 64 tokens", 6.2e-3),
+    (torch.float16, 1, (FORMAT["float16"], "-"), "float16, every token", 1.35e-3),
+    (torch.float32, 1, (FORMAT["float32"], "-"), "float32, every token", 1.2e-6),
 )
 
 
@@ -225,8 +226,8 @@ def drifts(tokens=4096, heads=2, d=64):
 def drift(found):
     """Error of a rounded state: measured, and as the mean of independent roundings."""
     fig, ax = figure(6.0, 3.6)
-    for (_, _, role, text, height), (at, measured, mean) in zip(RUNS, found, strict=True):
-        ax.semilogy(at, measured, color=COLOUR[role], lw=1.6)
+    for (_, _, (role, dashes), text, height), (at, measured, mean) in zip(RUNS, found, strict=True):
+        ax.semilogy(at, measured, dashes, color=COLOUR[role], lw=1.6)
         ax.semilogy(at, mean, "--", color=COLOUR["ink"], lw=1)
         ax.text(4100, height, text, color=COLOUR[role], ha="right")
     ax.set(xlabel="tokens decoded", ylabel="relative error of the state", ylim=(1e-8, 2e-1))
@@ -251,8 +252,8 @@ def fading(alpha, dtype, tokens=1024, d=16, seed=0):
 def fades():
     """A state without writes in a bfloat16 pool, against its decay."""
     fig, ax = figure(5.8, 3.1)
-    for alpha, role, x, y in ((0.9981, "key", 760, 0.93), (0.997, "value", 480, 0.79),
-                              (0.98, "decay", 120, 0.18)):  # fmt: skip
+    for alpha, role, x, y in ((0.9981, "first", 760, 0.93), (0.997, "second", 480, 0.79),
+                              (0.98, "third", 120, 0.18)):  # fmt: skip
         ax.plot(fading(alpha, torch.bfloat16), color=COLOUR[role])
         ax.plot(alpha ** np.arange(1025), ":", color=COLOUR[role])
         ax.text(x, y, f"α = {alpha}", color=COLOUR[role])

@@ -10,13 +10,13 @@ from .. import affine, gated_delta_rule
 from ..proofs.ch18_exchange import EXCHANGES, Network
 from ..proofs.data import hard_inputs
 from .ch18_model import GROUPS, Layer, beyond_flops, forward_time, token_seconds
-from .style import COLOUR, figure, live, styled
+from .style import COLOUR, FORMAT, figure, live, styled
 
-HOW = {"ring": "value", "all-gather": "query", "tree": "key"}
 WAYS = {
-    "ring": "state", "tree": "decay", "all-gather": "query", "heads": "value",
-    "ring attention": "key",
+    "ring": "first", "tree": "second", "all-gather": "third", "heads": "fourth",
+    "ring attention": "fifth",
 }  # fmt: skip
+HOW = ("ring", "all-gather", "tree")
 
 
 class Steps(Network):
@@ -57,7 +57,7 @@ def exchange(R=4, step=2, how="ring"):
     done = max(0, min(step - 1, len(made)))
     ready = [have == p for p, have in enumerate(informed(how, R, done))]
     for p in range(R):
-        ax.add_patch(Rectangle((p, 0), 0.86, 0.4, fc=COLOUR["key"], alpha=0.85, lw=0))
+        ax.add_patch(Rectangle((p, 0), 0.86, 0.4, fc=COLOUR["quiet"], alpha=0.85, lw=0))
         ax.text(p + 0.43, -0.12, f"rank {p}", ha="center", fontsize=9)
         if step >= 1:
             for n, (name, role) in enumerate((("F", "decay"), ("G", "state"))):
@@ -72,7 +72,7 @@ def exchange(R=4, step=2, how="ring"):
             ax.text(p + 0.43, 2.37, "S", ha="center", va="center")
     if done:
         for source, target in made[done - 1]:
-            look = {"arrowstyle": "-|>", "color": COLOUR[HOW[how]], "lw": 1.4}
+            look = {"arrowstyle": "-|>", "color": COLOUR[WAYS[how]], "lw": 1.4}
             ax.annotate("", (target + 0.43, 2.05), (source + 0.43, 1.15), arrowprops=look)
     ax.set_title(f"{how}: {done} of {len(made)} rounds, {sum(ready)} of {R} ranks have their state",
                  fontsize=10)  # fmt: skip
@@ -85,7 +85,7 @@ def exchange_widget():
         exchange,
         R=widgets.IntSlider(value=4, min=2, max=8, description="ranks"),
         step=widgets.IntSlider(value=2, min=0, max=8, description="step"),
-        how=widgets.ToggleButtons(options=tuple(HOW), value="ring", description="exchange"),
+        how=widgets.ToggleButtons(options=HOW, value="ring", description="exchange"),
     )
 
 
@@ -134,7 +134,7 @@ def orders(R=4, n=8):
     fig, axes = figure(6.2, 4.2, nrows=3, sharex=True)
     for ax, (order, name) in zip(axes, names.items(), strict=True):
         for p, begin, end, what in order_times(R, order, n):
-            role = "key" if what == "own" else "error"
+            role = "first" if what == "own" else "second"
             ax.add_patch(Rectangle((begin, p), end - begin - 0.003, 0.8, fc=COLOUR[role], lw=0,
                                    alpha=0.85))  # fmt: skip
         last = max(end for _, _, end, _ in order_times(R, order, n))
@@ -150,10 +150,10 @@ def orders(R=4, n=8):
 
 RANKS = 2 ** np.arange(11)
 CURVES = (  # order, exchange, role, style, text
-    ("sequence", "tree", "key", "-", "pairs, tree"),
-    ("sequence", "ring", "value", "-", "pairs, ring"),
-    ("relay", "ring", "decay", "-", "relay"),
-    ("heads", "", "query", "--", "all-to-all"),
+    ("sequence", "tree", WAYS["tree"], "-", "pairs, tree"),
+    ("sequence", "ring", WAYS["ring"], "-", "pairs, ring"),
+    ("relay", "ring", "ink", "-", "relay"),
+    ("heads", "", WAYS["heads"], "--", "all-to-all"),
 )
 
 
@@ -197,8 +197,8 @@ def lost(alpha, T=256, d=32, seed=0):
 def from_zero():
     """How wrong a rank is that starts from zero, against the tokens since its border."""
     fig, ax = figure(5.8, 3.1)
-    for alpha, role, x, y in ((0.9, "decay", 4, 3e-3), (0.99, "state", 110, 2.5e-2),
-                              (0.999, "key", 150, 4.5e-1)):  # fmt: skip
+    for alpha, role, x, y in ((0.9, "first", 4, 3e-3), (0.99, "second", 110, 2.5e-2),
+                              (0.999, "third", 150, 4.5e-1)):  # fmt: skip
         smooth = np.convolve(lost(alpha) ** 2, np.ones(8) / 8, "valid") ** 0.5
         ax.semilogy(np.arange(len(smooth)) + 4, smooth, color=COLOUR[role])
         ax.text(x, y, f"α = {alpha}", color=COLOUR[role])
@@ -239,10 +239,10 @@ def low_precision():
     """Error of the state against the ranks behind it, by the format of what goes round."""
     fig, ax = figure(5.8, 3.2)
     ranks = (2, 4, 8, 16, 32, 64)
-    for (name, bits), role in zip(FORMATS.items(), ("value", "query", "key"), strict=True):
+    for name, bits in FORMATS.items():
         y = map_errors(bits, ranks)
-        ax.loglog(ranks, y, color=COLOUR[role], marker="o", ms=3, base=2)
-        ax.text(70, y[-1], name, color=COLOUR[role], va="center")
+        ax.loglog(ranks, y, color=COLOUR[FORMAT[name]], marker="o", ms=3, base=2)
+        ax.text(70, y[-1], name, color=COLOUR[FORMAT[name]], va="center")
     ax.set_yscale("log", base=10)
     ax.set_xticks(ranks, ranks)
     ax.set(xlabel="ranks that the state has passed", ylabel="relative error of the state")

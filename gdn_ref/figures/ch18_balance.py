@@ -35,7 +35,7 @@ def balance(R=4):
         for i, rank in enumerate(held):
             a, b = i / m, (i + 1) / m
             band = [0, a, b, 0], [a, a, b, b]
-            top.fill(*band, color=COLOUR["key"], alpha=tint[rank], lw=0)
+            top.fill(*band, color=COLOUR["first"], alpha=tint[rank], lw=0)
             top.text(-0.03, (a + b) / 2, f"rank {rank}", ha="right", va="center", fontsize=9)
             if i + 1 < m:
                 near = rank == held[i + 1]
@@ -47,7 +47,7 @@ def balance(R=4):
         top.set(xlim=(-0.3, 1.12), ylim=(1.01, -0.03))
         top.set_title(name, fontsize=10)
         top.axis("off")
-        bars = bottom.bar(range(R), shares(R, layout), width=0.7, color=COLOUR["key"])
+        bars = bottom.bar(range(R), shares(R, layout), width=0.7, color=COLOUR["first"])
         for bar, alpha in zip(bars, tint, strict=True):
             bar.set_alpha(alpha)
         bottom.axhline(1, color=COLOUR["ink"], lw=1, ls="--")

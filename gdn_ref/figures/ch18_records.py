@@ -104,8 +104,8 @@ def two_cards():
     """Predicted and measured, way by way."""
     fig, axes = figure(6.4, 2.6, ncols=2, sharey=True)
     looks = {
-        "by formula": ("o", "none", "quiet"), "parts in turn": ("s", "none", "key"),
-        "two cards": ("D", "error", "error"),
+        "by formula": ("o", "none", "quiet"), "parts in turn": ("s", "none", "first"),
+        "two cards": ("D", "second", "second"),
     }  # fmt: skip
     for ax, (passes, title) in zip(axes, PASSES.items(), strict=True):
         for n, way in enumerate(WAYS):

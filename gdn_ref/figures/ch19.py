@@ -139,7 +139,7 @@ def parts_of(x, what):
 def sizes():
     """Parameters and FLOPs of one layer by part, four published models."""
     fig, axes = figure(6.6, 3.6, nrows=2)
-    roles = ("key", "decay", "query", "error", "state", "value")
+    roles = ("key", "decay", "first", "second", "state", "third")
     for ax, what, unit in zip(
         axes, ("parameters", "flops"), ("million parameters", "MFLOP a token"), strict=True
     ):

@@ -47,7 +47,7 @@ def memory_against_context():
         everywhere = m.with_share(x, x.layers)
         at = m.crossover(x)
         ax.loglog(CONTEXTS, m.kept_bytes(everywhere, CONTEXTS) / MIB, "--", color=COLOUR["quiet"])
-        ax.loglog(CONTEXTS, m.kept_bytes(x, CONTEXTS) / MIB, color=COLOUR["key"], lw=2)
+        ax.loglog(CONTEXTS, m.kept_bytes(x, CONTEXTS) / MIB, color=COLOUR["bytes"], lw=2)
         states = np.full_like(CONTEXTS, m.state_bytes(x) / MIB)
         ax.loglog(CONTEXTS, states, ":", color=COLOUR["state"], lw=1.6)
         ax.plot(at, m.kept_bytes(x, at) / MIB, "o", color=COLOUR["ink"], ms=6, mfc="none", mew=1.6)
@@ -56,7 +56,7 @@ def memory_against_context():
         ax.minorticks_off()
         ax.set(ylim=(6, 6e5))
     axes[0, 0].text(2**13, 4000, "attention\neverywhere", color=COLOUR["quiet"], ha="right")
-    axes[0, 0].text(2**16.3, 500, "hybrid", color=COLOUR["key"])
+    axes[0, 0].text(2**16.3, 500, "hybrid", color=COLOUR["bytes"])
     axes[0, 0].text(2**16, 22, "its states", color=COLOUR["state"])
     fig.supxlabel("context, tokens", fontsize=10)
     fig.supylabel("MiB a sequence", fontsize=10)
@@ -105,7 +105,7 @@ def flops_against_context(x=NEXT):
     everywhere = m.with_share(x, x.layers)
     T = 2.0 ** np.arange(8, 21)
     weights = 2 * m.active_weights(x) / 1e9
-    ax.axhline(weights, color=COLOUR["value"], lw=1.6)
+    ax.axhline(weights, color=COLOUR["weights"], lw=1.6)
     ax.axhline(m.step_flops(x) / 1e9, color=COLOUR["state"], lw=1.6)
     ax.loglog(T, m.attention_flops(x, T) / 1e9, color=COLOUR["key"], lw=2, base=2)
     ax.loglog(T, m.attention_flops(everywhere, T) / 1e9, "--", color=COLOUR["quiet"], base=2)
@@ -113,7 +113,7 @@ def flops_against_context(x=NEXT):
     for stack_, role in ((x, "key"), (everywhere, "quiet")):
         at = m.flops_crossover(stack_)
         ax.plot(at, weights, "o", ms=7, mfc="none", mew=1.6, color=COLOUR[role])
-    ax.text(300, weights * 1.25, "weights", color=COLOUR["value"])
+    ax.text(300, weights * 1.25, "weights", color=COLOUR["weights"])
     ax.text(2**20, 0.065, "states", color=COLOUR["state"], ha="right")
     ax.text(2**18, 25, "attention", color=COLOUR["key"])
     ax.text(2**16, 130, "attention everywhere", color=COLOUR["quiet"], ha="right")
@@ -134,7 +134,7 @@ def step_parts(x, T, n):
     }
 
 
-PAINT = {"weights": "value", "experts": "error", "states": "state", "caches": "key"}
+PAINT = {"weights": "weights", "experts": "first", "states": "state", "caches": "key"}
 
 
 @styled
@@ -177,15 +177,15 @@ def hybrid_cost(model="Qwen3-Next 80B-A3B", context=32768, eighths=2, n=8):
     fig, axes = figure(4.8, 5.2, nrows=2, sharex=True)
     points = [cost(model, T, eighths, n)[1] for T in CONTEXTS]
     here = cost(model, context, eighths, n)[1]
-    for ax, unit, name, other in (
-        (axes[0], 2**30, "kept", "everywhere"),
-        (axes[1], BANDWIDTH / 1e3, "moved", "moved everywhere"),
+    for ax, unit, name, other, role in (
+        (axes[0], 2**30, "kept", "everywhere", "bytes"),
+        (axes[1], BANDWIDTH / 1e3, "moved", "moved everywhere", "time"),
     ):
         ax.loglog(CONTEXTS, [p[other] / unit for p in points], "--", color=COLOUR["quiet"], base=2)
-        ax.loglog(CONTEXTS, [p[name] / unit for p in points], color=COLOUR["key"], lw=2, base=2)
+        ax.loglog(CONTEXTS, [p[name] / unit for p in points], color=COLOUR[role], lw=2, base=2)
         ax.plot(context, here[name] / unit, "o", ms=8, color=COLOUR["ink"])
         ax.set_yscale("log", base=10)
-    axes[1].axhline(here["weights"] / BANDWIDTH * 1e3, color=COLOUR["value"], ls=":")
+    axes[1].axhline(here["weights"] / BANDWIDTH * 1e3, color=COLOUR["weights"], ls=":")
     axes[0].set(ylabel="GiB a sequence", title=f"{here['kept'] / 2**30:.3g} GiB; "
                 f"{here['moved'] / BANDWIDTH * 1e3:.3g} ms a step")  # fmt: skip
     axes[1].set(ylabel="ms a step, at least", xlabel="context, tokens")

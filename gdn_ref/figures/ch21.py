@@ -14,16 +14,13 @@ from .ch21_theory import (
     of_each_pair,
     predicted,
 )
-from .style import COLOUR, STATE_MAP, figure, live, styled
+from .style import COLOUR, RULE, STATE_MAP, figure, live, styled
 
-LOOKS = {  # role and mark of each rule, the same in all figures of the chapter
-    "linear": ("state", "o"), "decay": ("decay", "^"), "delta": ("error", "D"),
-    "gated": ("key", "s"), "attention": ("value", "v"),
-}  # fmt: skip
+LOOKS = {rule: (colour, mark) for (rule, colour), mark in zip(RULE.items(), "o^Dsv", strict=True)}
 MEMORIES = {  # title, role, dashes, mark
-    "sum": ("sum of writes", "state", "-", "o"),
-    "delta": ("delta rule, once", "error", "--", "D"),
-    "best": ("best matrix", "query", ":", "s"),
+    "sum": ("sum of writes", RULE["linear"], "-", "o"),
+    "delta": ("delta rule, once", RULE["delta"], "--", "D"),
+    "best": ("best matrix", "ink", ":", "s"),
 }
 BY_HAND = np.array([[1, 0], [0, 1], [0.6, 0.8]])
 
@@ -82,7 +79,7 @@ def capacity_widget():
 def untrained(d_k=16):
     """Predicted and measured shares of memories that nobody trained, four of them."""
     fig, ax = figure(5.8, 3.6)
-    shown = MEMORIES | {"slow": ("delta rule, β = 0.3", "key", "-.", "^")}
+    shown = MEMORIES | {"slow": ("delta rule, β = 0.3", "fourth", "-.", "^")}
     counts, dots = np.arange(2, 49, 2), (4, 8, 12, 16, 24, 32, 40, 48)
     for name, (title, role, dashes, mark) in shown.items():
         rule, options = ("delta", {"beta": 0.3}) if name == "slow" else (name, {})
@@ -100,9 +97,9 @@ def by_age(n=32, d_k=16):
     """The share of each pair by how many pairs were written after it."""
     fig, ax = figure(5.8, 3.4)
     later = np.arange(n)[::-1]
-    looks = (("sum", {}, "sum of writes", "state", "-", "o"),
-             ("decay", {"alpha": 0.95}, "scalar decay, α = 0.95", "decay", "-.", "^"),
-             ("delta", {}, "delta rule", "error", "--", "D"))  # fmt: skip
+    looks = (("sum", {}, "sum of writes", RULE["linear"], "-", "o"),
+             ("decay", {"alpha": 0.95}, "scalar decay, α = 0.95", RULE["decay"], "-.", "^"),
+             ("delta", {}, "delta rule", RULE["delta"], "--", "D"))  # fmt: skip
     for rule, options, title, role, dashes, mark in looks:
         ax.plot(later, of_each_pair(rule, n, d_k, **options), dashes, color=COLOUR[role])
         share = measured(rule, n, d_k, draws=400, **options)
@@ -130,7 +127,8 @@ def trained_pairs(d_k=16):
             label = NAMES[rule] if n == 32 else None
             with_interval(ax, n + 0.6 * (place - 2), accuracies(*which, names=n), role, mark, label)
     n = np.arange(6, 35)
-    ax.plot(n, [by_crosstalk(from_a_table(x, d_k)) for x in n], "--", color=COLOUR["state"], lw=1)
+    ax.plot(n, [by_crosstalk(from_a_table(x, d_k)) for x in n], "--", color=COLOUR[RULE["linear"]],
+            lw=1)  # fmt: skip
     ax.plot(n, [by_crosstalk((x - 1) / d_k) for x in n], ":", color=COLOUR["ink"], lw=1)
     ax.set(xlabel="pairs written, $n$", ylabel="right answers", ylim=(0.5, 1.03))
     ax.set_xticks([8, 16, 24, 32])
@@ -149,7 +147,8 @@ def trained_sizes(n=32):
             with_interval(ax, x, accuracies("sizes", "plain", rule, d_k), role, mark, label)
     widths = np.geomspace(7, 37, 40)
     x = np.log2(32 * widths)
-    ax.plot(x, [by_crosstalk(from_a_table(n, d)) for d in widths], "--", color=COLOUR["state"])
+    ax.plot(x, [by_crosstalk(from_a_table(n, d)) for d in widths], "--",
+            color=COLOUR[RULE["linear"]])  # fmt: skip
     ax.plot(x, [by_crosstalk((n - 1) / d) for d in widths], ":", color=COLOUR["ink"])
     ax.set(xlabel="numbers in the state, $d_k d_v$", ylabel="right answers", ylim=(0, 1.05))
     ax.set_xticks(np.log2([256, 512, 1024]), ["256", "512", "1,024"])
@@ -191,7 +190,7 @@ def stacks():
     """Two layers: 32 names, each written twice, with states of 8 columns."""
     fig, ax = figure(6.2, 3.2)
     for place, mixers in enumerate(STACKS):
-        role, mark = (("key", "s"), ("query", "^"), ("query", "v"), ("value", "o"))[place]
+        role, mark = (LOOKS["gated"], ("ink", "^"), ("ink", "v"), LOOKS["attention"])[place]
         with_interval(ax, place, accuracies("stacks", "many", mixers, 8), role, mark)
     titles = ["gated,\ngated", "gated,\nattention", "attention,\ngated", "attention,\nattention"]
     ax.set_xticks(range(4), titles)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..experiments import permutations, training
 from .ch14_model import record
-from .style import COLOUR, figure, live, styled
+from .style import COLOUR, RULE, figure, live, styled
 
 SWAPS = {"a": (0, 1), "b": (1, 2), "c": (0, 2)}
 START = (1.0, 2.0, 3.0)
@@ -76,8 +76,8 @@ def answers_of(beta, count, alpha=1.0, at_first=0.0, value=0.5):
 def repeated_token(count=16):
     """One token again and again: where its answer goes, for five strengths (eq-repeat-step)."""
     fig, ax = figure(5.8, 3.3)
-    lines = ((0.3, "query", "-", "s"), (1.0, "key", "-", "v"), (1.5, "decay", "--", "^"),
-             (1.9, "value", "--", "d"), (2.0, "state", "-", "o"))  # fmt: skip
+    lines = ((0.3, "first", "-", "s"), (1.0, "second", "-", "v"), (1.5, "third", "--", "^"),
+             (1.9, "fourth", "--", "d"), (2.0, "fifth", "-", "o"))  # fmt: skip
     for beta, role, dashes, mark in lines:
         y = answers_of(beta, count)
         ax.plot(range(count + 1), y, dashes, marker=mark, ms=4, lw=1.2, color=COLOUR[role],
@@ -93,7 +93,7 @@ def steps_needed():
     fig, axes = figure(6.4, 2.6, ncols=3)
     for ax, count in zip(axes, (3, 4, 5), strict=True):
         found = Counter(map(permutations.fewest_steps, permutations.all_of(count)))
-        ax.bar(list(found), list(found.values()), color=COLOUR["key"], width=0.7)
+        ax.bar(list(found), list(found.values()), color=COLOUR["first"], width=0.7)
         for steps, number in found.items():
             ax.text(steps, number, str(number), ha="center", va="bottom", fontsize=9)
         ax.set(title=f"{count} boxes", xlabel="steps", xticks=range(5), yticks=[])
@@ -104,18 +104,18 @@ def steps_needed():
 
 
 LOOKS = {  # mixers -> name, role, dashes, mark
-    "attention": ("attention", "query", ":", "x"),
-    "decay": ("decay only", "decay", ":", "+"),
-    "gated": ("gated, β to 1", "error", "--", "v"),
-    "delta": ("delta, β to 1", "value", "--", "v"),
-    "delta-1x2": ("2 steps, β to 1", "value", "--", "^"),
-    "gated-2": ("gated, β to 2", "error", "-", "o"),
-    "delta-2": ("delta, β to 2", "key", "-", "o"),
+    "attention": ("attention", RULE["attention"], ":", "x"),
+    "decay": ("decay only", RULE["decay"], ":", "+"),
+    "gated": ("gated, β to 1", RULE["gated"], "--", "v"),
+    "delta": ("delta, β to 1", RULE["delta"], "--", "v"),
+    "delta-1x2": ("2 steps, β to 1", "first", "--", "^"),
+    "gated-2": ("gated, β to 2", RULE["gated"], "-", "o"),
+    "delta-2": ("delta, β to 2", RULE["delta"], "-", "o"),
     "delta-2 delta-2": ("two layers, β to 2", "ink", "-.", "D"),
-    "delta-2x2": ("2 steps, β to 2", "state", "-", "s"),
-    "gated-2x2": ("2 steps, gated, β to 2", "error", "-", "s"),
-    "delta-2x3": ("3 steps, β to 2", "decay", "-", "^"),
-    "delta-2x4": ("4 steps, β to 2", "query", "-", "P"),
+    "delta-2x2": ("2 steps, β to 2", "first", "-", "s"),
+    "gated-2x2": ("2 steps, gated, β to 2", RULE["gated"], "-", "s"),
+    "delta-2x3": ("3 steps, β to 2", "second", "-", "^"),
+    "delta-2x4": ("4 steps, β to 2", "fifth", "-", "P"),
 }
 TITLES = {
     "Z2": "parity", "Z5": "counting to 5", "S3": "three boxes, $S_3$",

@@ -204,7 +204,7 @@ def division():
     found = score_errors(rates)
     fig, axes = figure(5.0, 3.0)
     axes.loglog(rates, found[:, 0], "-", color=COLOUR["error"], label="divided by the decays")
-    axes.loglog(rates, found[:, 1], "--", color=COLOUR["state"], label="borders between sub-chunks")
+    axes.loglog(rates, found[:, 1], "--", color=COLOUR["first"], label="borders between sub-chunks")
     lost = rates[np.isnan(found[:, 0])]
     axes.axvspan(lost[0], rates[-1], color=COLOUR["error"], alpha=0.12, lw=0)
     axes.text(lost[0] * 1.12, 3e-7, "not finite", color=COLOUR["error"])
@@ -237,9 +237,9 @@ def condition_ratios(per_channel, chunks=150, C=16):
 def conditions():
     """With one decay no chunk gets harder to solve; with a decay per channel some do."""
     fig, axes = figure(5.0, 3.2, ncols=2, sharex=True, sharey=True)
-    for panel, per_channel, role in zip(axes, (False, True), ("decay", "state"), strict=True):
+    for panel, per_channel in zip(axes, (False, True), strict=True):
         with_decay, without = condition_ratios(per_channel).T
-        panel.loglog(without, with_decay, "o", ms=3, color=COLOUR[role])
+        panel.loglog(without, with_decay, "o", ms=3, color=COLOUR["decay"])
         line = [1, 60]
         panel.loglog(line, line, ":", color=COLOUR["quiet"])
         panel.set_title("a decay per channel" if per_channel else "one decay", fontsize=10)

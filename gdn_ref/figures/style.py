@@ -15,15 +15,40 @@ import numpy as np
 from matplotlib.patches import Rectangle
 
 COLOUR = {
+    # roles: what a token writes and asks for, and what becomes of it
     "key": "#1377b9",
     "value": "#c45408",
     "query": "#006f53",
     "state": "#6e2f8a",
     "decay": "#6a4900",
     "error": "#cd2a63",
+    # costs
+    "bytes": "#5c54d4",
+    "flops": "#781824",
+    "time": "#787830",
+    "weights": "#00566c",
+    # series: what has no role, such as sequences, kernels, seeds and rules that are compared
+    "first": "#506496",
+    "second": "#824632",
+    "third": "#28325a",
+    "fourth": "#5a788c",
+    "fifth": "#643246",
+    # entries of a matrix by their sign, in the hues of its map
+    "plus": "#6e2f8a",
+    "minus": "#c45408",
     "quiet": "#767676",
+    "faint": "#d0d0d0",
     "ink": "#1a1a1a",
 }
+ROLES = ("key", "value", "query", "state", "decay", "error")
+COSTS = ("bytes", "flops", "time", "weights")
+SERIES = ("first", "second", "third", "fourth", "fifth")
+
+# what is compared in more than one chapter, in the same colour everywhere
+RULE = {"linear": "first", "decay": "second", "delta": "third", "gated": "fourth",
+        "attention": "fifth"}  # fmt: skip
+FORMAT = {"float16": "first", "bfloat16": "second", "float32": "third", "tf32": "fourth",
+          "float8_e4m3": "fifth", "float8_e5m2": "ink"}  # fmt: skip
 
 # matrices: white is zero, purple is written, orange is negative
 STATE_MAP = "PuOr"

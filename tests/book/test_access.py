@@ -12,10 +12,11 @@ import pytest
 from built_book import Visit, in_browser
 from wcag import COLOURS, needs_axe, violations
 
-from gdn_ref.figures.style import COLOUR
+from gdn_ref.figures.style import COLOUR, COSTS, FORMAT, ROLES, RULE, SERIES
 
 ROOT = Path(__file__).parents[2]
-ROLES = ("key", "value", "query", "state", "decay", "error")
+FAMILIES = {"roles": ROLES, "costs": COSTS, "series": SERIES}
+NAMED = (*ROLES, *COSTS, *SERIES)
 PAPER = {"light": "#ffffff", "dark": "#121212"}
 # What a dichromat sees, on linear RGB: Machado, Oliveira and Fernandes, A physiologically-based
 # model for simulation of color vision deficiency, IEEE TVCG 15(6), 2009, severity 1.
@@ -66,29 +67,121 @@ def contrast(one, other):
     return (light + 0.05) / (dark + 0.05)
 
 
-@pytest.mark.parametrize("mode", ["light", "dark"])
+# What dark mode makes of a figure that stands still: invert(1) hue-rotate(180deg), as the
+# Filter Effects module gives the second, for `hueRotate` of 180 degrees.
+TURNED = np.array([[-0.574, 1.43, 0.144], [0.426, 0.43, 0.144], [0.426, 1.43, -0.856]])
+
+
+def inverted(colour):
+    channels = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    turned = np.clip(TURNED @ (1 - channels), 0, 1)
+    return "#" + "".join(f"{round(255 * x):02x}" for x in turned)
+
+
+def palette(page):
+    """The colours of figures: those that move by the style sheet, those that stand still."""
+    if page == "still, dark":
+        return {name: inverted(colour) for name, colour in COLOUR.items()}
+    return colours(page)
+
+
+def distances(found, names, eye="everyone"):
+    """The CIE distance of each two of the colours, as this eye sees them."""
+    seen = {name: lab(SEEN_BY[eye] @ linear(found[name])) for name in names}
+    return {
+        (one, other): np.linalg.norm(seen[one] - seen[other])
+        for one, other in itertools.combinations(names, 2)
+    }
+
+
+def lightness(colour):
+    return lab(linear(colour))[0]
+
+
+@pytest.mark.parametrize("page", ["light", "dark", "still, dark"])
 class TestColours:
-    def test_can_be_read_as_text(self, mode):
-        found = colours(mode)
-        low = {role for role in (*ROLES, "ink") if contrast(found[role], PAPER[mode]) < 4.5}
+    def test_can_be_read_as_text(self, page):
+        found, paper = palette(page), PAPER["light" if page == "light" else "dark"]
+        low = {name for name in (*NAMED, "ink") if contrast(found[name], paper) < 4.5}
         assert low == set()
 
     @pytest.mark.parametrize("eye", SEEN_BY)
-    def test_can_be_told_apart(self, mode, eye):
-        found = colours(mode)
-        seen = {role: lab(SEEN_BY[eye] @ linear(found[role])) for role in ROLES}
-        close = [
-            (one, other)
-            for one, other in itertools.combinations(ROLES, 2)
-            if np.linalg.norm(seen[one] - seen[other]) < 14
-        ]
-        assert close == []
+    @pytest.mark.parametrize("family", FAMILIES)
+    def test_can_be_told_apart_in_their_family(self, page, eye, family):
+        least = 6 if (page, family) == ("still, dark", "roles") else 14
+        apart = distances(palette(page), FAMILIES[family], eye)
+        assert {pair: d for pair, d in apart.items() if d < least} == {}
+
+    @pytest.mark.parametrize("eye", SEEN_BY)
+    def test_can_be_told_from_those_of_another_family(self, page, eye):
+        least = 6 if page == "still, dark" else 8.5
+        own = [set(names) for names in FAMILIES.values()]
+        apart = distances(palette(page), (*NAMED, "quiet", "ink"), eye)
+        between = {
+            pair: d for pair, d in apart.items()
+            if not any(set(pair) <= names for names in own) and set(pair) & {*COSTS, *SERIES}
+        }  # fmt: skip
+        assert {pair: d for pair, d in between.items() if d < least} == {}
+
+    @pytest.mark.parametrize("family", ["costs", "series"])
+    def test_have_each_their_lightness_in_grey(self, page, family):
+        found, least = palette(page), 3.5 if page == "still, dark" else 5
+        greys = sorted(lightness(found[name]) for name in FAMILIES[family])
+        assert min(np.diff(greys)) > least
 
 
 def test_figures_that_stand_still_have_the_same_colours():
-    assert {role: COLOUR[role] for role in ROLES} == {
-        role: colour for role, colour in colours("light").items() if role in ROLES
+    assert {name: COLOUR[name] for name in NAMED} == {
+        name: colour for name, colour in colours("light").items() if name in NAMED
     }
+    assert (COLOUR["plus"], COLOUR["minus"]) == (COLOUR["state"], COLOUR["value"])
+
+
+def test_what_is_compared_has_no_colour_of_a_role():
+    assert {*RULE.values(), *FORMAT.values()} <= {*SERIES, "ink"}
+    assert len({*RULE.values()}) == len(RULE) and len({*FORMAT.values()}) == len(FORMAT)
+
+
+STYLE = ROOT / "gdn_ref" / "figures" / "style.py"
+FIGURES = [
+    *(p for p in sorted(STYLE.parent.glob("*.py")) if p != STYLE),
+    *sorted((ROOT / "book" / "_static").rglob("*.js")),
+]
+LITERAL = re.compile(
+    r"""["'`:]\s*\#[0-9a-fA-F]{3,8}\b | \b(?:rgba?|hsla?|oklch)\( | ["'](?:C\d["']|tab:)
+    | ["']?\b(?:colou?rs?|fc|ec|facecolor|edgecolor|fill|stroke)["']?\s*[=:]\s*["']
+      (?!none|white|transparent|currentColor|var|url|\$)""",
+    re.VERBOSE,
+)
+
+
+def literals(text):
+    """Colours that are written out; white letters on a dark ground are paper, and no colour."""
+    return [m[0] for m in LITERAL.finditer(text)]
+
+
+@pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.name)
+def test_a_figure_takes_its_colours_by_their_names(path):
+    text = path.read_text(encoding="utf-8")
+    assert literals(text) == []
+    known = {*colours("light"), "plus", "minus"}
+    assert set(re.findall(r"var\(--gdn-(\w+)\)", text)) <= known
+    assert set(re.findall(r'COLOUR\["(\w+)"\]', text)) <= {*COLOUR}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'color="#123456"',
+        "fc='#abc'",
+        'stroke: "rgb(1, 2, 3)"',
+        '{"ec": "red"}',
+        '"C0"',
+        'fill: "red"',
+    ],
+)
+def test_a_colour_that_is_written_out_is_found(line):
+    assert literals(line)
 
 
 MANY_TEXTS = """<!doctype html><html lang="en"><title>Texts</title>

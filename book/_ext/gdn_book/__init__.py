@@ -27,6 +27,7 @@ The parts:
     previews  what a link leads to, shown beside it
     access    repairs for screen readers
     symbols   symbols lead to the notation page
+    colours   letters that wear the colour of their role, for who asks
     addresses, tables, plain   what the others share
     pdf, onepage        the built site on paper: a program of its own, `make pdf`
 """
@@ -36,6 +37,7 @@ from pathlib import Path
 from . import (
     access,
     badges,
+    colours,
     equations,
     errata,
     formal,
@@ -82,7 +84,7 @@ def setup(app):
         links,
         numbers,
     )
-    parts += (rests, formal, launch, front, head, previews, symbols, access)
+    parts += (rests, formal, launch, front, head, previews, symbols, colours, access)
     parts += (quiet, opening, maths, pictures, slim, together)
     for part in parts:
         part.connect(app)

@@ -86,7 +86,7 @@ GDN.figure("alpha-beta-map", (host) => {
   const colour = () => {
     for (const { tile, alpha, beta } of tiles) {
       const weight = kept(alpha, beta);
-      set(tile, { fill: `var(--gdn-${weight < 0 ? "value" : "state"})`,
+      set(tile, { fill: `var(--gdn-${weight < 0 ? "minus" : "plus"})`,
         "fill-opacity": 0.6 * Math.min(1, Math.abs(weight)) });
     }
     for (const node of [grows, growsName]) {

@@ -8,15 +8,15 @@ GDN.figure("block-diagram", (host) => {
     {"key": "x", "title": "token x", "formula": "x_t", "says": "the hidden vector of one token, after the stack's norm", "role": "ink", "place": [150, 6, 100, 28], "after": []},
     {"key": "qkv", "title": "W_q, W_k, W_v", "formula": "W_q x, W_k x, W_v x", "says": "three linear maps: what to ask for, where to write, what to write", "role": "key", "place": [6, 62, 148, 34], "after": ["x"]},
     {"key": "a", "title": "W_a", "formula": "a = W_a x", "says": "one number a value head: how much this token wants to forget", "role": "decay", "place": [168, 62, 60, 34], "after": ["x"]},
-    {"key": "b", "title": "W_b", "formula": "b = W_b x", "says": "one number a value head: how strongly this token writes", "role": "value", "place": [242, 62, 60, 34], "after": ["x"]},
-    {"key": "z", "title": "W_g", "formula": "z = W_g x", "says": "one number a value dimension: what may leave the layer", "role": "query", "place": [316, 62, 78, 34], "after": ["x"]},
-    {"key": "conv", "title": "conv, SiLU", "formula": "q', k', v = silu(bias + Σ w_i x_(t−W+1+i))", "says": "each channel mixes its last inputs, so a key may be that of the token before", "role": "state", "place": [6, 132, 148, 34], "after": ["qkv"]},
+    {"key": "b", "title": "W_b", "formula": "b = W_b x", "says": "one number a value head: how strongly this token writes", "role": "error", "place": [242, 62, 60, 34], "after": ["x"]},
+    {"key": "z", "title": "W_g", "formula": "z = W_g x", "says": "one number a value dimension: what may leave the layer", "role": "first", "place": [316, 62, 78, 34], "after": ["x"]},
+    {"key": "conv", "title": "conv, SiLU", "formula": "q', k', v = silu(bias + Σ w_i x_(t−W+1+i))", "says": "each channel mixes its last inputs, so a key may be that of the token before", "role": "second", "place": [6, 132, 148, 34], "after": ["qkv"]},
     {"key": "alpha", "title": "α", "formula": "α = exp(−A softplus(a + dt_bias))", "says": "the share of the memory that stays", "role": "decay", "place": [168, 132, 60, 34], "after": ["a"]},
-    {"key": "beta", "title": "β", "formula": "β = σ(b), or 2 σ(b)", "says": "the share of the old answer that goes", "role": "value", "place": [242, 132, 60, 34], "after": ["b"]},
+    {"key": "beta", "title": "β", "formula": "β = σ(b), or 2 σ(b)", "says": "the share of the old answer that goes", "role": "error", "place": [242, 132, 60, 34], "after": ["b"]},
     {"key": "unit", "title": "q, k to length 1", "formula": "k = k' / √(|k'|² + 10⁻⁶), q likewise over √K", "says": "so that the transition never stretches the memory", "role": "key", "place": [6, 202, 148, 34], "after": ["conv"]},
     {"key": "rule", "title": "gated delta rule", "formula": "S = αS + β(v − αSk)kᵀ, o = Sq", "says": "decay, read, correct, write, read out", "role": "state", "place": [6, 272, 296, 40], "after": ["unit", "alpha", "beta"]},
-    {"key": "norm", "title": "norm, then gate", "formula": "w o / rms(o) · silu(z)", "says": "every head leaves with one loudness, then the token lets through what it wants", "role": "query", "place": [150, 348, 244, 34], "after": ["rule", "z"]},
-    {"key": "out", "title": "W_o", "formula": "y = W_o (all heads)", "says": "back to the width of a token", "role": "value", "place": [150, 418, 100, 34], "after": ["norm"]},
+    {"key": "norm", "title": "norm, then gate", "formula": "w o / rms(o) · silu(z)", "says": "every head leaves with one loudness, then the token lets through what it wants", "role": "first", "place": [150, 348, 244, 34], "after": ["rule", "z"]},
+    {"key": "out", "title": "W_o", "formula": "y = W_o (all heads)", "says": "back to the width of a token", "role": "third", "place": [150, 418, 100, 34], "after": ["norm"]},
   ];
   const models = {
     "Qwen3-Next 80B-A3B": {

@@ -13,7 +13,7 @@ GDN.figure("chunk-flow", (host) => {
     V: [104, 24, 3, 2, "V", "value", 0],
     Q: [202, 24, 3, 2, "Q", "query", 0],
     S: [300, 24, 2, 2, "S, old state", "state", 0],
-    A: [6, 136, 3, 3, "A", "decay", 1],
+    A: [6, 136, 3, 3, "A", "key", 1],
     R: [176, 136, 3, 2, "B(V − KSᵀ)", "value", 2],
     E: [300, 136, 3, 2, "E, the deltas", "error", 3],
     P: [6, 248, 3, 3, "M ⊙ QKᵀ", "query", 7],

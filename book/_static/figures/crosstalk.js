@@ -65,7 +65,7 @@ GDN.figure("crosstalk", (host) => {
           y: TOP + size * (j + 0.5) + 5, "text-anchor": "middle" });
         return (share) => {
           text.textContent = show(share);
-          set(box, { fill: share < 0 ? "var(--gdn-decay)" : "var(--gdn-state)",
+          set(box, { fill: share < 0 ? "var(--gdn-minus)" : "var(--gdn-plus)",
             "fill-opacity": Math.min(0.6, 0.6 * Math.abs(share)) });
         };
       });

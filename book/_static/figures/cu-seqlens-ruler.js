@@ -5,7 +5,7 @@
 GDN.figure("cu-seqlens-ruler", (host) => {
   const tokens = 64, left = 16, right = 408, unit = (right - left) / tokens;
   const rowTop = 44, slotTop = 122, padTop = 206, high = 22;
-  const roles = ["key", "value", "query", "decay"];
+  const roles = ["first", "second", "third", "fourth"];
   const drawing = GDN.canvas(host, 440, 318,
     "A row of 64 tokens cut into four sequences, the slots of its chunks, and the padded batch");
   const state = { cuts: [20, 32, 58], C: 16 };

@@ -18,7 +18,7 @@ GDN.figure("exchange-bytes", (host) => {
   };
 
   const drawing = GDN.canvas(host, 440, 226, "Bytes that a rank sends, on a log scale");
-  const roles = ["state", "decay", "query", "value", "key"];
+  const roles = ["first", "second", "third", "fourth", "fifth"];
   const picture = GDN.svg(drawing, "g");
   const x = (bytes) => 110 + 36 * Math.max(Math.log10(bytes) - 5, 0);
   let read = null;

@@ -104,7 +104,7 @@ GDN.figure("family", (host) => {
     const states = example();
     tiles.forEach((tile, at) => {
       const d = Math.floor(at / 7), x = states[at % 7][d];
-      tile.setAttribute("fill", x < 0 ? "var(--gdn-value)" : "var(--gdn-state)");
+      tile.setAttribute("fill", x < 0 ? "var(--gdn-minus)" : "var(--gdn-plus)");
       tile.setAttribute("fill-opacity", 0.55 * Math.min(Math.abs(x) / most, 1));
       numbers[at].textContent = x.toFixed(2).replace("-", "−");
     });

@@ -2,7 +2,7 @@
 // also runs from file://. A page asks for a figure with
 //   <div class="gdn-figure" data-figure="householder-2d"></div>
 // and the figure's own script answers with GDN.figure("householder-2d", (host) => { ... }).
-// Colours are CSS variables (--gdn-key, --gdn-value, ...; see gdn.css), so dark mode needs no code.
+// Colours are CSS variables (--gdn-key, --gdn-bytes, ...; see gdn.css), so dark mode needs no code.
 "use strict";
 window.GDN = (() => {
   const painters = {};

@@ -50,15 +50,15 @@ GDN.figure("hybrid-cost", (host) => {
   const stroke = (colour, wide, dashes = "none") => ({ stroke: `var(--gdn-${colour})`,
     "stroke-width": wide, "stroke-dasharray": dashes, fill: "none" });
 
-  const panel = (title, top, bottom) => {
+  const panel = (title, top, bottom, role) => {
     GDN.svg(drawing, "path", { d: `M ${left} ${top} V ${bottom} H ${right}`,
       ...stroke("quiet", 1) });
     text({ x: 2, y: top - 10 }, title);
     const ticks = Array.from({ length: 7 }, () => text({ x: left - 7, "text-anchor": "end" }));
     const here = GDN.svg(drawing, "line", stroke("quiet", 1, "2 4"));
-    const lines = { floor: GDN.svg(drawing, "path", stroke("value", 1.5, "2 3")),
+    const lines = { floor: GDN.svg(drawing, "path", stroke("weights", 1.5, "2 3")),
       other: GDN.svg(drawing, "path", stroke("quiet", 1.5, "6 4")),
-      own: GDN.svg(drawing, "path", stroke("key", 3)) };
+      own: GDN.svg(drawing, "path", stroke(role, 3)) };
     const dot = GDN.svg(drawing, "circle", { r: 6, fill: "var(--gdn-ink)" });
     // `own`, `other`, `floor`: functions of the context; the axis has whole powers of ten
     return (own, other, floor) => {
@@ -81,16 +81,16 @@ GDN.figure("hybrid-cost", (host) => {
       });
     };
   };
-  const memory = panel("GiB a sequence", 34, 196);
-  const time = panel("ms a step, at least", 248, 410);
+  const memory = panel("GiB a sequence", 34, 196, "bytes");
+  const time = panel("ms a step, at least", 248, 410, "time");
   for (const [T, name] of [[256, "256"], [4096, "4 Ki"], [65536, "64 Ki"], [2 ** 20, "1 Mi"]]) {
     text({ x: x(T), y: 428, "text-anchor": T < 2 ** 20 ? "middle" : "end" }, name);
   }
   text({ x: (left + right) / 2, y: 450, "text-anchor": "middle" }, "context, tokens");
-  text({ x: right, y: 24, "text-anchor": "end", style: "fill: var(--gdn-key)" }, "this stack");
+  text({ x: right, y: 24, "text-anchor": "end", style: "fill: var(--gdn-bytes)" }, "this stack");
   text({ x: right - 84, y: 24, "text-anchor": "end", style: "fill: var(--gdn-quiet)" },
     "attention everywhere");
-  text({ x: right, y: 238, "text-anchor": "end", style: "fill: var(--gdn-value)" }, "weights alone");
+  text({ x: right, y: 238, "text-anchor": "end", style: "fill: var(--gdn-weights)" }, "weights alone");
 
   const brief = (v) => (v === 0 ? "0" : v >= 99.5 ? Math.round(v).toLocaleString("en") : v.toPrecision(2));
   const size = (bytes) => (bytes >= 2 ** 30 ? `${brief(bytes / 2 ** 30)} GiB`

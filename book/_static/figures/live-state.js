@@ -69,7 +69,7 @@ GDN.figure("live-state", (host) => {
     return (numbers) => boxes.forEach(({ box, text }, i) => {
       const known = numbers !== null, x_ = known ? numbers[i] : 0;
       text.textContent = known ? show(x_, rows === 2 ? 2 : 1) : "";
-      box.setAttribute("fill", x_ < 0 ? "var(--gdn-value)" : "var(--gdn-state)");
+      box.setAttribute("fill", x_ < 0 ? "var(--gdn-minus)" : "var(--gdn-plus)");
       box.setAttribute("fill-opacity", Math.min(0.5, Math.abs(x_) * 0.17));
     });
   };

@@ -11,7 +11,7 @@ GDN.figure("memory-time", (host) => {
     "moved by one layer"];
   const names = [["inputs", "inverses, states"], ["inverses", "states", "their gradients"],
     ["floor", "more"]];
-  const roles = [["quiet", "state"], ["error", "state", "value"], ["quiet", "key"]];
+  const roles = [["quiet", "state"], ["first", "state", "second"], ["quiet", "bytes"]];
   const rows = titles.map((title, n) => {
     const y = 18 + 76 * n;
     GDN.svg(drawing, "text", { x: left, y }, title);

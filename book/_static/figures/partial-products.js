@@ -75,7 +75,7 @@ GDN.figure("partial-products", (host) => {
     return (entry) => cells.forEach(({ i, j, square, minus }) => {
       const value = entry(i, j);
       square.setAttribute("visibility", value === null ? "hidden" : "visible");
-      square.setAttribute("fill", `var(--gdn-${value < 0 ? "value" : role})`);
+      square.setAttribute("fill", `var(--gdn-${value < 0 ? "minus" : role})`);
       square.setAttribute("fill-opacity", Math.min(1, Math.abs(value ?? 0)));
       minus.setAttribute("visibility", value !== null && value < -0.05 ? "visible" : "hidden");
     });

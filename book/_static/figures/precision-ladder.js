@@ -99,9 +99,9 @@ GDN.figure("precision-ladder", (host) => {
     text([x(0.5), 206], "cosine of the keys", { "text-anchor": "middle" });
     [0, 0.5, 1].forEach((c) => text([x(c), 190], String(c), { "text-anchor": "middle" }));
     line(plain, { stroke: "var(--gdn-quiet)", "stroke-dasharray": "3 3" });
-    line(curve, { stroke: "var(--gdn-key)", "stroke-width": 2 });
+    line(curve, { stroke: "var(--gdn-first)", "stroke-width": 2 });
     GDN.svg(picture, "circle", { cx: x(state.cosine), cy: y(found.condition), r: 5,
-      fill: "var(--gdn-key)" });
+      fill: "var(--gdn-first)" });
     GDN.svg(picture, "line", { x1: e(1), x2: e(1), y1: 6, y2: 172, stroke: "var(--gdn-quiet)" });
     Object.entries(FORMATS).forEach(([name, bits], n) => {
       const at = 16 + 24 * n, rho = size(bits), error = Math.min(rho * found.gain, 10);

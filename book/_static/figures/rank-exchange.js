@@ -39,7 +39,7 @@ GDN.figure("rank-exchange", (host) => {
 
   const drawing = GDN.canvas(host, 440, 236, "Ranks, their pairs F and G, and the messages between");
   const picture = GDN.svg(drawing, "g");
-  const colours = { ring: "value", "all-gather": "query", tree: "key" };
+  const colours = { ring: "first", "all-gather": "third", tree: "second" };
   const defs = GDN.svg(drawing, "defs");
   Object.entries(colours).forEach(([how, role]) => {
     const tip = GDN.svg(defs, "marker", { id: `gdn-tip-${how}`, viewBox: "0 0 10 10", refX: 9,
@@ -66,7 +66,7 @@ GDN.figure("rank-exchange", (host) => {
       GDN.svg(picture, "text", { x: middle, y: 18, "text-anchor": "middle" },
         R > 6 ? String(p) : `rank ${p}`);
       GDN.svg(picture, "rect", { x: middle - wide * 0.45, y: 28, width: wide * 0.9, height: 26,
-        fill: "var(--gdn-key)", "fill-opacity": step ? 0.85 : 0.35 });
+        fill: "var(--gdn-quiet)", "fill-opacity": step ? 0.85 : 0.35 });
       if (!step) continue;
       if (p) square(middle - tile * 0.56, 70, "F", "decay", true);
       square(middle + tile * 0.56, 70, "G", "state", true);

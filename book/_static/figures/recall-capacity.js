@@ -111,8 +111,8 @@ GDN.figure("recall-capacity", (host) => {
   const drawing = GDN.canvas(host, 460, 250, "Share of values named against pairs, three memories");
   const picture = GDN.svg(drawing, "g");
   const x = (n) => 58 + 384 * n / MOST, y = (share) => 184 - 170 * share;
-  const LOOKS = { sum: ["sum of writes", "--gdn-state", ""], delta: ["delta rule, once", "--gdn-error", "7 4"],
-    best: ["best matrix", "--gdn-query", "2 3"] };
+  const LOOKS = { sum: ["sum of writes", "--gdn-first", ""], delta: ["delta rule, once", "--gdn-third", "7 4"],
+    best: ["best matrix", "--gdn-ink", "2 3"] };
   let curves = {}, read = null;
 
   const text = (at, words, attributes = {}) =>

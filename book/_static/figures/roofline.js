@@ -35,12 +35,12 @@ GDN.figure("roofline", (host) => {
     + `L ${x(ridge)} ${y(peak / 1e12)} H ${right}` });
   GDN.svg(drawing, "path", { d: `M ${x(ridge)} ${top} V ${bottom}`, ...stroke("quiet", 1, "2 4") });
   text({ x: x(ridge) + 5, y: bottom - 8 }, "ridge 295");
-  const drop = GDN.svg(drawing, "line", stroke("state", 3));
+  const drop = GDN.svg(drawing, "line", stroke("time", 3));
   const could = GDN.svg(drawing, "circle", { r: 6, ...stroke("ink", 2) });
-  const does = GDN.svg(drawing, "circle", { r: 6, fill: "var(--gdn-state)" });
+  const does = GDN.svg(drawing, "circle", { r: 6, fill: "var(--gdn-time)" });
 
   const rows = ["floor", "bytes", "FLOPs", "chain"].map((name, n) => {
-    const at = bottom + 64 + 34 * n, role = ["quiet", "key", "value", "state"][n];
+    const at = bottom + 64 + 34 * n, role = ["quiet", "bytes", "flops", "time"][n];
     text({ x: left - 7, y: at + 15, "text-anchor": "end" }, name);
     return { bar: GDN.svg(drawing, "rect", { x: left, y: at, height: 20,
       fill: `var(--gdn-${role})` }), label: text({ y: at + 15 }) };

@@ -18,7 +18,7 @@ GDN.figure("solve-paths", (host) => {
     if (i > r) return 0;
     return i === r ? 1 : -overlap() * (1 - overlap()) ** (r - i - 1);
   };
-  const role = (x) => `var(--gdn-${x < 0 ? "value" : "state"})`;
+  const role = (x) => `var(--gdn-${x < 0 ? "minus" : "plus"})`;
   const choose = (n, m) => {
     let ways = 1;
     for (let j = 1; j <= m; j += 1) ways = ways * (n - m + j) / j;

@@ -57,7 +57,7 @@ GDN.figure("state-matrix", (host) => {
       "text-anchor": "middle" });
     return (value, decimals) => {
       text.textContent = show(value, decimals);
-      box.setAttribute("fill", value < 0 ? "var(--gdn-value)" : "var(--gdn-state)");
+      box.setAttribute("fill", value < 0 ? "var(--gdn-minus)" : "var(--gdn-plus)");
       box.setAttribute("fill-opacity", Math.min(0.55, Math.abs(value) * 0.18));
     };
   };

@@ -108,7 +108,7 @@ GDN.figure("two-w-forms", (host) => {
     title.textContent = FORMS[state.form][1];
     squares.forEach((line, r) => line.forEach(([size, target], i) => {
       centred(size, r, i, shown[r][i]);
-      size.setAttribute("fill", shown[r][i] < 0 ? "var(--gdn-value)" : "var(--gdn-key)");
+      size.setAttribute("fill", shown[r][i] < 0 ? "var(--gdn-minus)" : "var(--gdn-key)");
       centred(target, r, i, i > r ? 0 : right[r][i]);
     }));
     select(state.r, state.i);
