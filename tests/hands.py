@@ -75,8 +75,8 @@ def presses_of_keys(visit, control):
 
     tag = control.evaluate("e => e.tagName")
     keys = ["Enter"] if tag == "BUTTON" else ["ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown"]
-    if control.evaluate("e => e.type") == "text":
-        keys = ["a"]
+    kind = control.evaluate("e => e.type")
+    keys = {"text": ["a"], "radio": ["Space", *keys]}.get(kind, keys)
     return [functools.partial(press, key) for key in keys for _ in range(3)]
 
 

@@ -40,7 +40,7 @@ document.addEventListener("DOMContentLoaded", () => {
         ? `Chapter ${names([n])} builds on ${names(earlier)}.`
         : `Chapter ${names([n])} needs no other.`;
     };
-    row.addEventListener("pointerenter", show);
+    row.addEventListener("pointermove", show); // not when the map scrolls under a pointer at rest
     row.addEventListener("focusin", show);
     row.addEventListener("pointerleave", rest);
     row.addEventListener("focusout", rest);

@@ -1,7 +1,7 @@
 // What is wider than its place scrolls in it, and can be reached and scrolled by the keyboard.
 "use strict";
 document.addEventListener("DOMContentLoaded", () => {
-  const BOXES = "pre, div[class*='scroll']";
+  const BOXES = "pre, div[class*='scroll'], .gdn-still";
   const article = document.querySelector("article");
   if (!article) return;
   const mark = () => {

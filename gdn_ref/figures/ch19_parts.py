@@ -50,7 +50,7 @@ def window(x):
 
 PARTS = (
     Part("x", "token x", "x_t", "the hidden vector of one token, after the stack's norm", "ink",
-         (150, 6, 100, 28), (), lambda x: f"{x.width} numbers"),
+         (150, 4, 100, 30), (), lambda x: f"{x.width} numbers"),
     Part("qkv", "W_q, W_k, W_v", "W_q x, W_k x, W_v x",
          "three linear maps: what to ask for, where to write, what to write", "key",
          (6, 62, 148, 34), ("x",), lambda x: f"{x.width} to {x.channels}",

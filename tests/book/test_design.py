@@ -83,6 +83,23 @@ class TestTheFirstPage:
             button.press("Enter")
             assert page.locator(".gdn-map li.gdn-chosen").count() == 0
 
+    @pytest.mark.parametrize("number", range(len(PLAN["paths"])))
+    def test_a_reading_path_stays_on_the_map_that_comes_under_the_pointer(
+        self, browser, server, number
+    ):
+        with Visit(browser, server) as visit:
+            page = visit.open("book/intro.html")
+            page.locator("button[data-path]").nth(number).click()
+            page.wait_for_timeout(500)
+            rows = page.locator(".gdn-map li.gdn-chosen").all()
+            found = [int(row.get_attribute("data-chapter")) for row in rows]
+            assert found == PLAN["paths"][number]["chapters"]
+            says = page.locator(".gdn-map-says")
+            for shown in (rows[0], says):
+                box = shown.bounding_box()
+                assert 0 <= box["y"] and box["y"] + box["height"] <= page.viewport_size["height"]
+            assert says.inner_text().startswith(f"On this path: {found[0]:02}")
+
 
 def before(chapter):
     return set(NEEDS[chapter]).union(*(before(n) for n in NEEDS[chapter]))

@@ -42,6 +42,19 @@ WITHOUT_ALT = """() => [...document.querySelectorAll('img')]
     .filter(e => !e.alt.trim() || e.alt.includes('_images/')).map(e => e.getAttribute('src'))"""
 WITHOUT_SIZE = """() => [...document.querySelectorAll('.bd-article img[src$=".svg"]:not([height])')]
     .map(e => e.getAttribute('src'))"""
+# What a finger has to hit: 24 pixels each way, as WCAG 2.2 asks (2.5.8).
+TOO_SMALL = """() => [...document.querySelectorAll(
+        '.gdn-figure :is(.gdn-handle, input, button, select, [role=button])')]
+    .map(e => [e, (e.closest('.gdn-choice label') ?? e).getBoundingClientRect()])
+    .filter(([, box]) => Math.min(box.width, box.height) < 24)
+    .map(([e]) => e.outerHTML.slice(0, 120))"""
+SHRUNK = """() => [...document.querySelectorAll('.gdn-still')].filter(box => {
+        const width = +box.querySelector('img').getAttribute('width');
+        return box.scrollWidth < width || (box.clientWidth < width && box.tabIndex !== 0);
+    }).map(box => box.innerHTML.slice(0, 120))"""
+# The height of each moving figure, and of what is in it.
+HEIGHTS = """() => [...document.querySelectorAll('.gdn-figure')].map(f => [f.dataset.figure,
+    f.getBoundingClientRect().height, f.firstElementChild.getBoundingClientRect().height])"""
 TOO_WIDE = """() => [...document.querySelectorAll('body *')].filter(e => {
         const box = e.getBoundingClientRect();
         return box.width && box.right > innerWidth + 1 && !e.closest('math')
@@ -188,6 +201,13 @@ def test_does_not_scroll_sideways_on_a_phone(phone):
 
 
 @every_page
+def test_drawings_can_be_read_on_a_phone(phone):
+    """They keep their size, and what is wider than the screen scrolls, by the keyboard, too."""
+    phone.page.wait_for_timeout(300)
+    assert phone.page.evaluate(SHRUNK) == []
+
+
+@every_page
 @needs_axe
 def test_prints_on_white_within_the_paper(files):
     with files.on_paper() as page:
@@ -214,10 +234,25 @@ class TestMovingFigures:
 
     def test_say_what_they_show(self, desk):
         for figure in figures(desk.page):
-            assert figure.locator("[aria-live]").count(), figure.get_attribute("data-figure")
+            live = figure.locator("[aria-live]:not([aria-live=off])")
+            assert live.count() == 1, figure.get_attribute("data-figure")
             for handle in figure.locator("[role=slider]").all():
                 assert handle.get_attribute("aria-label")
                 assert handle.get_attribute("aria-valuetext")
+            for slider in figure.locator(".gdn-slider").all():
+                says = slider.locator("input").get_attribute("aria-valuetext")
+                assert says == slider.locator("output").inner_text() != ""
+
+    @pytest.mark.parametrize("where", ["desk", "phone"])
+    def test_hold_their_place(self, request, where, path):
+        for figure, place, taken in request.getfixturevalue(where).page.evaluate(HEIGHTS):
+            assert taken <= place + 0.5 and place < taken + 80, figure
+
+    def test_fit_on_a_laptop_with_their_controls(self, desk):
+        assert max(taken for _, _, taken in desk.page.evaluate(HEIGHTS)) <= 800
+
+    def test_are_large_enough_for_a_finger(self, phone):
+        assert phone.page.evaluate(TOO_SMALL) == []
 
     def test_show_where_the_keyboard_is(self, desk):
         desk.page.keyboard.press("Tab")

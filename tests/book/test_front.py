@@ -1,7 +1,9 @@
 """The parts of the extension that the first page, the heads and the previews are made of."""
 
+import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from bs4 import BeautifulSoup
@@ -21,6 +23,26 @@ def test_minutes_count_words_equations_and_code_but_no_output():
     printed = nodes.container("", nodes.literal_block("", "1\n" * 100), classes=["cell_output"])
     page = nodes.section("", words, equation, equation.deepcopy(), code, printed)
     assert front.minutes(page) == 4
+
+
+PATHS = {
+    "chapters: [1, 3], on trust: [2]": None,
+    "chapters: [1, 2, 3]": None,
+    "chapters: [1, 3]": r"lacks chapters \[2\], on trust: \[\]",
+    "chapters: [1, 2, 3], on trust: [2]": r"lacks chapters \[\], on trust: \[2\]",
+}
+
+
+@pytest.mark.parametrize("path, says", PATHS.items())
+def test_a_path_says_what_it_takes_on_trust(tmp_path, caplog, path, says):
+    needs = "chapters: {1: {needs: []}, 2: {needs: [1]}, 3: {needs: [1, 2]}}"
+    plan = f"parts: [{{{needs}}}]\npaths: [{{reader: A, {path}}}]"
+    (tmp_path / "plan.yml").write_text(plan, encoding="utf-8")
+    config = SimpleNamespace(gdn_chapters="plan.yml", root_doc="index")
+    env = SimpleNamespace(config=config, toctree_includes={})
+    front.check_plan(SimpleNamespace(srcdir=tmp_path, config=config, env=env), env)
+    assert bool(caplog.text) == bool(says)
+    assert not says or re.search(says, caplog.text)
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,8 @@ def _is_read(node):
 
 
 def check_plan(app, env):
-    """Every chapter of the table of contents is in the plan, and needs only earlier ones."""
+    """Every chapter of the table of contents is in the plan and needs only earlier ones; a path
+    has what its chapters need, or says that it takes it on trust."""
     plan = Plan(app)
     if not plan.chapters:
         return
@@ -111,6 +112,13 @@ def check_plan(app, env):
         if any(n >= number for n in chapter["needs"]):
             logger.warning("%s: chapter %s needs a later one", app.config.gdn_chapters, number,
                            type="gdn")  # fmt: skip
+    for path in plan.paths:
+        needed = set().union(*(plan.chapters[n]["needs"] for n in path["chapters"]))
+        missing = needed - set(path["chapters"])
+        if missing != set(path.get("on trust", [])):
+            logger.warning("%s: the path %r lacks chapters %s, on trust: %s",
+                           app.config.gdn_chapters, path["reader"], sorted(missing),
+                           path.get("on trust", []), type="gdn")  # fmt: skip
 
 
 def fill_places(app, doctree, docname):
@@ -174,11 +182,13 @@ def _paths(app, docname, plan):
         chips = "".join(f"<li>{_chip(app, docname, plan, n)}</li>" for n in path["chapters"])
         chosen = " ".join(map(str, path["chapters"]))
         more = len(path["chapters"]) - len(written)
+        trusted = " and ".join(f"{n:02}" for n in path.get("on trust", []))
         cards.append(
             f'<section class="gdn-path"><h3>{escape(path["reader"])}</h3>'
             f"<p>{escape(path['why'][0].upper() + path['why'][1:])}. "
             f"<strong>{hours:.1f} hours</strong> for {len(written)} chapters"
-            f"{f', {more} more planned' if more else ''}.</p>"
+            f"{f', {more} more planned' if more else ''}"
+            f"{f'; {trusted} on trust' if trusted else ''}.</p>"
             f'<ol class="gdn-chips">{chips}</ol>'
             f'<button type="button" class="gdn-button" aria-pressed="false" '
             f'data-path="{chosen}">Show on the map</button></section>'

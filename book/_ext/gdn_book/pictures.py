@@ -1,7 +1,8 @@
 """Each drawing says its size, so that its place is kept until it has come.
 
 A drawing of matplotlib has its size in points; a page has pixels, of which 96 are as long as 72
-points. `gdn.css` lets a picture that is wider than its column shrink.
+points. `gdn.css` lets a drawing that is wider than its column shrink, except on a phone, where its
+letters would be too small to read: there it scrolls in a box of its own.
 """
 
 import re
@@ -35,7 +36,8 @@ def size_pictures(app, exception):
             found = size((page.parent / image[1]).resolve())  # noqa: B023
             if not found or " height=" in image[0]:
                 return image[0]
-            return f'<img width="{found[0]}" height="{found[1]}"{image[0][4:]}'
+            drawing = f'<img width="{found[0]}" height="{found[1]}"{image[0][4:]}'
+            return f'<span class="gdn-still">{drawing}</span>'
 
         html = page.read_text(encoding="utf-8")
         if (other := IMAGE.sub(sized, html)) != html:

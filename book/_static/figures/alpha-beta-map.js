@@ -180,15 +180,8 @@ GDN.figure("alpha-beta-map", (host) => {
   GDN.drag(drawing, gates, "The two gates: decay to the right, write strength upwards",
     ([px, py]) => setGates((px - left) / (right - left), 2 * (bottom - py) / (bottom - top)),
     ([dx, dy]) => setGates(state.alpha + 0.02 * dx, state.beta + 0.05 * dy));
-  const button = GDN.html(host, "button", { type: "button", "aria-pressed": "false" },
-    "Read before the decay");
-  button.addEventListener("click", () => {
-    state.first = !state.first;
-    button.setAttribute("aria-pressed", String(state.first));
-    button.textContent = state.first ? "Read after the decay" : "Read before the decay";
-    colour();
-    draw();
-  });
+  GDN.choice(host, "the read", [[false, "after the decay"], [true, "before the decay"]], state.first,
+    (first) => { state.first = first; colour(); draw(); });
   readout = GDN.readout(host);
   colour();
   draw();

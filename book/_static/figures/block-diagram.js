@@ -5,7 +5,7 @@
 GDN.figure("block-diagram", (host) => {
   // from the package: begin
   const boxes = [
-    {"key": "x", "title": "token x", "formula": "x_t", "says": "the hidden vector of one token, after the stack's norm", "role": "ink", "place": [150, 6, 100, 28], "after": []},
+    {"key": "x", "title": "token x", "formula": "x_t", "says": "the hidden vector of one token, after the stack's norm", "role": "ink", "place": [150, 4, 100, 30], "after": []},
     {"key": "qkv", "title": "W_q, W_k, W_v", "formula": "W_q x, W_k x, W_v x", "says": "three linear maps: what to ask for, where to write, what to write", "role": "key", "place": [6, 62, 148, 34], "after": ["x"]},
     {"key": "a", "title": "W_a", "formula": "a = W_a x", "says": "one number a value head: how much this token wants to forget", "role": "decay", "place": [168, 62, 60, 34], "after": ["x"]},
     {"key": "b", "title": "W_b", "formula": "b = W_b x", "says": "one number a value head: how strongly this token writes", "role": "error", "place": [242, 62, 60, 34], "after": ["x"]},
@@ -116,8 +116,8 @@ GDN.figure("block-diagram", (host) => {
     const group = GDN.svg(drawing, "g", { tabindex: 0, role: "button", "aria-label": box.title });
     group.style.cssText = "cursor: pointer; outline: none;";
     const frame = GDN.svg(group, "rect", { x, y, width, height, rx: 4, stroke: colour(box) });
-    GDN.svg(group, "text", { x: x + width / 2, y: y + height / 2 + 5, "text-anchor": "middle" },
-      box.title);
+    GDN.write(GDN.svg(group, "text", { x: x + width / 2, y: y + height / 2 + 5,
+      "text-anchor": "middle" }), box.title);
     group.addEventListener("click", () => choose(n));
     group.addEventListener("focus", () => {
       if (group.matches(":focus-visible")) choose(n);
@@ -132,25 +132,20 @@ GDN.figure("block-diagram", (host) => {
     return { group, frame };
   });
 
-  const bar = GDN.html(host, "div");
   let step = null;
   const choose = (n) => (step ? step.set(n) : null);
-  step = GDN.slider(bar, "box", { min: 0, max: boxes.length - 1, step: 1, value: state.at }, (n) => {
+  step = GDN.slider(host, "box", { min: 0, max: boxes.length - 1, step: 1, value: state.at }, (n) => {
     state.at = n;
     if (step) draw();
   });
-  const label = GDN.html(host, "label", { class: "gdn-slider" });
-  GDN.html(label, "span", {}, "model");
-  const menu = GDN.html(label, "select");
-  menu.style.cssText = "flex: 1; min-width: 0; font: inherit; color: inherit; " +
-    "background: var(--pst-color-background); border: 1px solid var(--gdn-quiet);";
+  const menu = GDN.field(host, "model", "select");
   Object.keys(models).forEach((name) => GDN.html(menu, "option", { value: name }, name));
   menu.addEventListener("change", () => {
     state.model = menu.value;
     draw();
   });
   const read = GDN.readout(host);
-  read.style.cssText = "white-space: pre-line; min-height: 12.5em;";
+  read.style.whiteSpace = "pre-line";
 
   const draw = () => {
     const box = boxes[state.at], model = models[state.model];
@@ -181,7 +176,7 @@ GDN.figure("block-diagram", (host) => {
     ];
     const said = [box.formula, `${box.title}: ${box.says}.`, `${state.model}: ${shape}.`,
       `${costs.join("; ")}.`];
-    read.textContent = said.join("\n");
+    GDN.write(read, said.join("\n"));
   };
   draw();
 });

@@ -21,11 +21,9 @@ GDN.figure("crosstalk", (host) => {
     for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   };
 
-  const panes = GDN.html(host, "div",
-    { style: "display:flex; flex-wrap:wrap; gap:0.5rem 1rem; justify-content:center" });
-  const pane = () => GDN.html(panes, "div", { style: "flex:1 1 15rem; max-width:22rem" });
-  const plane = GDN.canvas(pane(), 300, 256, "Unit keys on a circle");
-  const board = GDN.canvas(pane(), 280, 276, "The share of every value in every read");
+  const [left, right] = GDN.panes(host, "15rem", "15rem");
+  const plane = GDN.canvas(left, 300, 256, "Unit keys on a circle");
+  const board = GDN.canvas(right, 280, 276, "The share of every value in every read");
 
   GDN.svg(plane, "circle", { cx: CENTRE[0], cy: CENTRE[1], r: RADIUS, fill: "none",
     stroke: "var(--gdn-quiet)" });
@@ -56,8 +54,8 @@ GDN.figure("crosstalk", (host) => {
     const label = (x, y, text, role) => GDN.svg(table, "text", { x, y, "text-anchor": "middle",
       style: `font-weight:bold; fill:var(--gdn-${role})` }, text);
     cells = [...Array(pairs)].map((_, j) => {
-      label(LEFT + size * (j + 0.5), TOP - 10, `v${j + 1}`, "value");
-      label(LEFT - 16, TOP + size * (j + 0.5) + 5, `k${j + 1}`, "key");
+      label(LEFT + size * (j + 0.5), TOP - 10, `v${GDN.low(j + 1)}`, "value");
+      label(LEFT - 16, TOP + size * (j + 0.5) + 5, `k${GDN.low(j + 1)}`, "key");
       return [...Array(pairs)].map((_, i) => {
         const box = GDN.svg(table, "rect", { x: LEFT + size * i, y: TOP + size * j, width: size,
           height: size, stroke: "var(--gdn-quiet)" });
@@ -100,7 +98,7 @@ GDN.figure("crosstalk", (host) => {
       const [nx, ny] = at(angles[j], RADIUS + 16), side = Math.cos(radians(angles[j]));
       set(name, { x: nx, y: ny + 5 - 5 * Math.sin(radians(angles[j])),
         "text-anchor": Math.abs(side) < 0.3 ? "middle" : side > 0 ? "start" : "end" });
-      name.textContent = close[0] === j + 1 ? `k${close.join(",")}` : "";
+      name.textContent = close[0] === j + 1 ? `k${GDN.low(close.join(","))}` : "";
       knob.setAttribute("transform", `translate(${x} ${y})`);
       GDN.say(knob, angles[j], `key ${j + 1} at ${angles[j]} degrees`);
     });
@@ -111,9 +109,9 @@ GDN.figure("crosstalk", (host) => {
     const worst = errors.indexOf(Math.max(...errors));
     const others = shares[worst].map((share, i) => [i, share])
       .filter(([i, share]) => i !== worst && Math.abs(share) >= 0.005)
-      .map(([i, share]) => `${share < 0 ? "\u2212" : "+"} ${Math.abs(share).toFixed(2)} v${i + 1}`);
+      .map(([i, share]) => `${share < 0 ? "\u2212" : "+"} ${Math.abs(share).toFixed(2)} v${GDN.low(i + 1)}`);
     const told = mean < 1e-9 ? "Every read is exact."
-      : `The read at k${worst + 1} returns ${show(shares[worst][worst])} v${worst + 1} `
+      : `The read at k${GDN.low(worst + 1)} returns ${show(shares[worst][worst])} v${GDN.low(worst + 1)} `
         + `${others.join(" ")}. Mean squared error ${mean.toFixed(2)}.`;
     const floors = `With ${pairs} keys in the plane a sum cannot get below `
       + `${(pairs / 2 - 1).toFixed(2)}; these keys, with the best matrix, `
@@ -131,22 +129,14 @@ GDN.figure("crosstalk", (host) => {
     ([x, y]) => turn(j, Math.atan2(CENTRE[1] - y, x - CENTRE[0]) * 180 / Math.PI),
     ([dx, dy]) => turn(j, angles[j] + dx + dy)));
 
-  const buttons = GDN.html(host, "p", { style: "display:flex; flex-wrap:wrap; gap:0.5rem" });
-  const memory = GDN.html(buttons, "button", { type: "button", "aria-pressed": "false" },
-    "Use the best matrix");
-  memory.addEventListener("click", () => {
-    best = !best;
-    memory.setAttribute("aria-pressed", String(best));
-    memory.textContent = best ? "Use the sum of the writes" : "Use the best matrix";
-    draw();
-  });
-  const spread = GDN.html(buttons, "button", { type: "button" }, "Spread the keys evenly");
-  spread.addEventListener("click", () => {
-    angles.forEach((_, j) => { if (j < pairs) angles[j] = Math.round(180 * j / pairs); });
-    draw();
-  });
+  GDN.choice(host, "memory", [[false, "sum of the writes"], [true, "best matrix"]], best,
+    (value) => { best = value; draw(); });
   GDN.slider(host, "pairs written", { min: 2, max: 5, step: 1, value: pairs },
     (value) => { pairs = value; layOut(); draw(); });
+  GDN.buttons(host, { "Spread the keys evenly": () => {
+    angles.forEach((_, j) => { if (j < pairs) angles[j] = Math.round(180 * j / pairs); });
+    draw();
+  } });
   readout = GDN.readout(host);
   draw();
 });

@@ -27,7 +27,7 @@ GDN.figure("cu-seqlens-ruler", (host) => {
 
   const handles = state.cuts.map((at, n) => {
     const handle = GDN.svg(drawing, "g");
-    GDN.svg(handle, "rect", { x: -13, y: rowTop - 30, width: 26, height: high + 40,
+    GDN.svg(handle, "rect", { x: -16, y: rowTop - 30, width: 32, height: high + 40,
       fill: "transparent" });
     GDN.svg(handle, "line", { x1: 0, x2: 0, y1: rowTop - 4, y2: rowTop + high + 4,
       stroke: "var(--gdn-ink)", "stroke-width": 2.5 });

@@ -25,7 +25,8 @@ GDN.figure("decay-mask", (host) => {
     for (let j = i + 1; j <= r; j += 1) factors.push(`${alphaOf(j)}`);
     const shown = factors.length > 6
       ? [...factors.slice(0, 3), "…", factors[factors.length - 1]] : factors;
-    const names = r === i + 1 ? `α${r}` : `α${i + 1} … α${r}`;
+    const names = r === i + 1 ? `α${GDN.low(r)}`
+      : `α${GDN.low(i + 1)} … α${GDN.low(r)}`;
     return `row r = ${r}, column i = ${i}: Γ = ${names} = ${shown.join(" · ")} = ` +
       `${decay(r, i).toPrecision(3)}` +
       (decay(r, i) === 0 ? `. The reset at token ${state.reset} lies between.` : ".");

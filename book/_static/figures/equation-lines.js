@@ -141,11 +141,14 @@ GDN.figure("equation-lines", (host) => {
     ],
     // backward, from the source: end
   } };
-  const { equations, lines, files } = sources[host.dataset.kernels || "forward"];
+  const { equations, lines, files } = sources[host.parentElement.dataset.kernels || "forward"];
   const state = { line: null, eq: null };
-  const left = 12, rows = files.map((_, row) => 30 + 62 * row);
-  const step = 376 / Math.max(...files.map(({ lines: shapes }) => shapes.length));
-  const drawing = GDN.canvas(host, 400, 12 + 62 * files.length, "Every line of the kernels");
+  host.classList.add("gdn-wide");
+  // The strip is drawn at its own size: a finger finds the marker on a phone, too.
+  const wide = Math.max(320, host.clientWidth), high = 70;
+  const left = 16, rows = files.map((_, row) => 30 + high * row);
+  const step = (wide - 2 * left) / Math.max(...files.map(({ lines: shapes }) => shapes.length));
+  const drawing = GDN.canvas(host, wide, 8 + high * files.length, "Every line of the kernels");
   const roleOf = Object.fromEntries(equations.map(({ key, role }) => [key, role]));
   const colour = (key) => `var(--gdn-${roleOf[key]})`;
 
@@ -168,26 +171,21 @@ GDN.figure("equation-lines", (host) => {
     entry.stroke = GDN.svg(drawing, "line", { x1: entry.x, x2: entry.x, y1: top,
       y2: top + length * 0.3, stroke: colour(entry.eq) });
   });
-  const marker = GDN.svg(drawing, "path", { d: "M0,0 L-7,12 L7,12 Z", fill: "var(--gdn-ink)" });
+  const marker = GDN.svg(drawing, "g");
+  GDN.svg(marker, "rect", { x: -13, y: -5, width: 26, height: 26, fill: "transparent" });
+  GDN.svg(marker, "path", { d: "M0,0 L-7,12 L7,12 Z", fill: "var(--gdn-ink)" });
 
   // The two columns.
-  const columns = GDN.html(host, "div");
-  columns.style.cssText = "display: flex; flex-wrap: wrap; gap: 0.6rem; margin-top: 0.3rem;";
+  const columns = GDN.html(drawing.parentElement, "div", { class: "gdn-listed" });
   const leftColumn = GDN.html(columns, "div", { role: "group", "aria-label": "equations" });
-  leftColumn.style.cssText = "flex: 1 1 13rem; display: flex; flex-direction: column; gap: 2px;";
-  const code = GDN.html(columns, "div", { role: "group", tabindex: 0,
+  const code = GDN.html(columns, "div", { class: "gdn-lines", role: "group", tabindex: 0,
     "aria-label": "lines of the kernels" });
-  code.style.cssText = "flex: 2 1 18rem; min-width: 0; height: 23rem; overflow: hidden auto; " +
-    "position: relative; border: 1px solid var(--gdn-faint); border-radius: 4px;";
   const read = GDN.readout(host);
-  read.style.minHeight = "6.5em";
 
   const buttons = equations.map((equation) => {
-    const button = GDN.html(leftColumn, "button", { type: "button", "aria-pressed": "false" },
-      equation.formula);
-    button.style.cssText = "text-align: left; font: inherit; font-size: 0.85rem; color: inherit; " +
-      "background: none; border: 1px solid var(--gdn-faint); border-left: 4px solid " +
-      `${colour(equation.key)}; border-radius: 3px; padding: 0.16rem 0.45rem; cursor: pointer;`;
+    const button = GDN.html(leftColumn, "button", { type: "button", class: "gdn-button",
+      "aria-pressed": "false", style: `border-left: 4px solid ${colour(equation.key)}` });
+    GDN.write(button, equation.formula);
     button.addEventListener("click", () => {
       state.eq = state.eq === equation.key && state.line === null ? null : equation.key;
       state.line = null;
@@ -196,21 +194,15 @@ GDN.figure("equation-lines", (host) => {
     return button;
   });
 
-  const list = GDN.html(code, "div");
-  list.style.cssText = "padding: 0.2rem 0;";
   let heading = "";
   lines.forEach((entry, n) => {
     if (entry.file !== heading) {
       heading = entry.file;
-      GDN.html(list, "div", {}, heading).style.cssText =
-        "padding: 0.25rem 0.4rem 0.1rem; font-weight: 600; font-size: 0.85rem;";
+      GDN.html(code, "h4", {}, heading);
     }
-    entry.node = GDN.html(list, "div");
-    entry.node.style.cssText = "font-family: var(--pst-font-family-monospace, monospace); " +
-      "font-size: 0.75rem; line-height: 1.55; cursor: pointer; overflow: hidden; " +
-      "text-overflow: ellipsis; padding: 0 0.5rem 0 3.6em; text-indent: -3.2em; " +
-      "border-left: 4px solid transparent;";
-    entry.node.textContent = `${String(entry.line).padStart(3)}  ${entry.text}`;
+    entry.node = GDN.html(code, "div");
+    GDN.html(entry.node, "span", {}, `${entry.line}`);
+    GDN.html(entry.node, "code", {}, entry.text);
     entry.node.addEventListener("click", () => choose(n, false));
   });
 
@@ -247,25 +239,22 @@ GDN.figure("equation-lines", (host) => {
       entry.stroke.setAttribute("stroke-opacity", state.eq === null || lit(entry) ? 1 : 0.3);
       entry.node.style.borderLeftColor = lit(entry) ? colour(entry.eq) : "transparent";
       entry.node.style.background = lit(entry) ? "var(--gdn-faint)" : "none";
-      entry.node.style.whiteSpace = state.eq !== null && lit(entry) ? "pre-wrap" : "pre";
       entry.node.style.fontWeight = here ? "700" : "400";
       entry.node.style.opacity = state.eq === null || lit(entry) ? "1" : "0.6";
     });
     buttons.forEach((button, n) => {
       const on = equations[n].key === state.eq;
       button.setAttribute("aria-pressed", String(on));
-      button.style.background = on ? "var(--gdn-faint)" : "none";
-      button.style.fontWeight = on ? "600" : "400";
     });
     const at = lines[state.line ?? Math.max(0, lines.findIndex(lit))];
-    marker.setAttribute("transform", `translate(${at.x},${at.y + 25})`);
+    marker.setAttribute("transform", `translate(${at.x},${at.y + 26})`);
     if (scroll && state.eq !== null) code.scrollTop = at.node.offsetTop - 60;
-    read.textContent = explain();
+    GDN.write(read, explain());
     GDN.say(marker, lines.indexOf(at), explain());
   };
 
   GDN.drag(drawing, marker, "line of the kernels", ([x, y]) => {
-    const row = files[Math.max(0, Math.min(files.length - 1, Math.floor((y - 12) / 62)))].file;
+    const row = files[Math.max(0, Math.min(files.length - 1, Math.floor((y - 12) / high)))].file;
     const distance = (entry) => Math.abs(entry.x - x) + (entry.file === row ? 0 : 1000);
     choose(lines.reduce((best, entry, n) =>
       (distance(entry) < distance(lines[best]) ? n : best), 0), true);

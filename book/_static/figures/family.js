@@ -59,19 +59,8 @@ GDN.figure("family", (host) => {
     return `Sₜ = Sₜ₋₁${D}${erase} + ${state.write === "1" ? "(wₜ⊙vₜ)" : plain} kₜᵀ`;
   };
 
-  const choice = (title, name, options) => {
-    const row = GDN.html(host, "div", { class: "gdn-slider", role: "radiogroup",
-      "aria-label": title });
-    row.style.flexWrap = "wrap";
-    GDN.html(row, "span", {}, title);
-    options.forEach(([value, words]) => {
-      const label = GDN.html(row, "label");
-      const radio = GDN.html(label, "input", { type: "radio", name: `family-${name}`, value });
-      radio.checked = state[name] === value;
-      label.append(` ${words}`);
-      radio.addEventListener("change", () => { state[name] = value; draw(); });
-    });
-  };
+  const choice = (label, name, options) => GDN.choice(host, label, options, state[name],
+    (value) => { state[name] = value; draw(); });
 
   const drawing = GDN.canvas(host, 440, 222, "Three channels of the state after each of six tokens");
   const title = GDN.svg(drawing, "text", { x: 220, y: 18, "text-anchor": "middle",

@@ -1,7 +1,9 @@
-// What every moving figure shares: mounting, SVG, dragging, sliders. A classic script, so that it
+// What every moving figure shares: mounting, SVG, dragging, controls. A classic script, so that it
 // also runs from file://. A page asks for a figure with
 //   <div class="gdn-figure" data-figure="householder-2d"></div>
-// and the figure's own script answers with GDN.figure("householder-2d", (host) => { ... }).
+// and the figure's own script answers with GDN.figure("householder-2d", (host) => { ... }). The
+// host has a part for the drawing and one for the controls; gdn.css puts them side by side where
+// both fit.
 // Colours are CSS variables (--gdn-key, --gdn-bytes, ...; see gdn.css), so dark mode needs no code.
 "use strict";
 window.GDN = (() => {
@@ -12,7 +14,9 @@ window.GDN = (() => {
     if (!paint || host.dataset.mounted) return;
     host.dataset.mounted = "yes";
     host.replaceChildren();
-    paint(host);
+    const parts = html(host, "div", { class: "gdn-parts" });
+    for (const name of ["drawing", "controls"]) html(parts, "div", { class: `gdn-${name}` });
+    paint(parts);
   };
   const mountAll = () => document.querySelectorAll(".gdn-figure").forEach(mount);
   document.addEventListener("DOMContentLoaded", mountAll);
@@ -41,9 +45,42 @@ window.GDN = (() => {
     return node;
   };
 
+  // Text with its subscripts and powers, as in "W_q" and "2^(c_r − c_i)"; names such as
+  // cu_seqlens stay as they are.
+  const write = (node, text) => {
+    node.replaceChildren();
+    const inside = node instanceof SVGElement;
+    for (const part of text.split(/([_^](?:\([^)]*\)|\p{L}{1,2}(?!\p{L})|→))/u)) {
+      const low = part[0] === "_", high = part[0] === "^";
+      if (part.length < 2 || !(low || high)) {
+        node.append(part);
+        continue;
+      }
+      const words = part.slice(1).replace(/^\((.*)\)$/, "$1");
+      if (inside) {
+        svg(node, "tspan", { dy: low ? "0.25em" : "-0.4em", style: "font-size: 0.75em" }, words);
+        svg(node, "tspan", { dy: low ? "-0.19em" : "0.3em" }, "\u200b");
+      } else write(html(node, low ? "sub" : "sup"), words);
+    }
+    return node;
+  };
+
+  // A number as an index: k₁.
+  const low = (n) => String(n).replace(/\d/g, (digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]);
+
+  // The part of a figure that a piece goes to; a piece of it is its own part.
+  const part = (host, name) => host.querySelector(`:scope > .gdn-${name}`) ?? host;
+
   // A drawing of `width` by `height` user units that scales with the page.
-  const canvas = (host, width, height, label) =>
-    svg(host, "svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label });
+  const canvas = (host, width, height, label) => svg(part(host, "drawing"), "svg",
+    { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label });
+
+  // Places for several drawings side by side, at least so wide; the controls go above them.
+  const panes = (host, ...widths) => {
+    host.classList.add("gdn-wide");
+    const row = html(part(host, "drawing"), "div", { class: "gdn-panes" });
+    return widths.map((width) => html(row, "div", { style: `flex: 1 1 ${width}` }));
+  };
 
   // A point in the user units of `drawing`, from a pointer event.
   const locate = (drawing, event) => {
@@ -86,10 +123,10 @@ window.GDN = (() => {
     handle.setAttribute("aria-valuetext", text);
   };
 
-  // A labelled slider under the drawing; input(value) runs at once and on every change.
+  // A labelled slider; input(value) runs at once and on every change.
   const slider = (host, label, { min, max, step, value }, input) => {
-    const row = html(host, "label", { class: "gdn-slider" });
-    html(row, "span", {}, label);
+    const row = html(part(host, "controls"), "label", { class: "gdn-slider" });
+    write(html(row, "span"), label);
     const range = html(row, "input", { type: "range", min, max, step, value });
     const shown = html(row, "output", { "aria-live": "off" }); // the slider says it itself
     new MutationObserver(() => range.setAttribute("aria-valuetext", shown.textContent))
@@ -104,8 +141,41 @@ window.GDN = (() => {
     return { range, set: (to) => { range.value = to; update(); } };
   };
 
-  // The live text under a figure.
+  // Buttons in a row, from their words and what a click does.
+  const buttons = (host, actions) => {
+    const row = html(part(host, "controls"), "div", { class: "gdn-buttons" });
+    return Object.entries(actions).map(([label, act]) => {
+      const node = html(row, "button", { type: "button", class: "gdn-button" }, label);
+      node.addEventListener("click", act);
+      return node;
+    });
+  };
+
+  // One of several [value, words], as buttons of which one is pressed; choose(value) on a change.
+  const choice = (host, label, options, value, choose) => {
+    const row = html(part(host, "controls"), "div",
+      { class: "gdn-choice", role: "radiogroup", "aria-label": label });
+    html(row, "span", { class: "gdn-choice-name" }, label);
+    const name = `gdn-${document.querySelectorAll(".gdn-choice").length}`;
+    for (const [one, words] of options) {
+      const option = html(row, "label");
+      const radio = html(option, "input", { type: "radio", name, value: one });
+      radio.checked = one === value;
+      html(option, "span", {}, words);
+      radio.addEventListener("change", () => choose(one));
+    }
+  };
+
+  // A labelled field, a text or a menu.
+  const field = (host, label, tag, attributes = {}) => {
+    const row = html(part(host, "controls"), "label", { class: "gdn-field" });
+    html(row, "span", {}, label);
+    return html(row, tag, attributes);
+  };
+
+  // The live text of a figure.
   const readout = (host) => html(host, "p", { class: "gdn-readout", "aria-live": "polite" });
 
-  return { figure, svg, html, canvas, locate, drag, say, slider, readout };
+  return { figure, svg, html, write, low, canvas, panes, locate, drag, say, slider, buttons, choice, field,
+    readout };
 })();

@@ -26,10 +26,9 @@ GDN.figure("live-state", (host) => {
     return { k, r, delta, S: phase < 1 ? state : phase < 4 ? decayed : written };
   };
 
-  const panes = GDN.html(host, "div", { class: "gdn-panes" });
-  const pane = (basis) => GDN.html(panes, "div", { style: `flex:1 1 ${basis}; max-width:26rem` });
-  const plane = GDN.canvas(pane("13rem"), 260, 236, "The keys as directions in the plane");
-  const board = GDN.canvas(pane("17rem"), 348, 236, "State, key, read, value and correction");
+  const [circle, numbers] = GDN.panes(host, "13rem", "17rem");
+  const plane = GDN.canvas(circle, 260, 236, "The keys as directions in the plane");
+  const board = GDN.canvas(numbers, 348, 236, "State, key, read, value and correction");
 
   GDN.svg(plane, "circle", { cx: CENTRE[0], cy: CENTRE[1], r: RADIUS, fill: "none",
     stroke: "var(--gdn-quiet)" });
@@ -93,13 +92,6 @@ GDN.figure("live-state", (host) => {
     return { group, frame };
   });
 
-  const bar = GDN.html(host, "div", { class: "gdn-buttons" });
-  const button = (name, act) => {
-    const node = GDN.html(bar, "button", { type: "button", class: "gdn-button" }, name);
-    node.addEventListener("click", act);
-    return node;
-  };
-
   const asking = GDN.html(host, "div", { class: "gdn-asked" });
   const table = GDN.html(asking, "table");
   GDN.html(table, "caption", {}, "What the state returns now, asked with each key");
@@ -124,13 +116,13 @@ GDN.figure("live-state", (host) => {
     const recent = past.slice(1 - SHOWN);
     earlier.forEach((node, i) => {
       const shown = recent[i];
-      point(node, shown?.degrees ?? 0, shown ? `k${shown.token + 1}` : "", shown ? 0.45 : 0);
+      point(node, shown?.degrees ?? 0, shown ? `k${GDN.low(shown.token + 1)}` : "", shown ? 0.45 : 0);
     });
     point(current, degrees, "", 1);
     const [x, y] = k;
     knob.setAttribute("transform",
       `translate(${CENTRE[0] + RADIUS * x} ${CENTRE[1] - RADIUS * y})`);
-    current.name.textContent = `k${token + 1}`;
+    current.name.textContent = `k${GDN.low(token + 1)}`;
     GDN.say(knob, degrees, `key of token ${token + 1} at ${degrees} degrees`);
 
     const asked = phase === 4 ? [...recent, { token, degrees, value: value() }] : recent;
@@ -182,15 +174,17 @@ GDN.figure("live-state", (host) => {
     phase = 0;
     degrees = KEYS[0];
   };
-  const play = button("Play", () => {
-    if (timer !== null) { stop(); return; }
-    says.setAttribute("aria-live", "off"); // a reader who listens hears the steps, not the clock
-    play.textContent = "Pause";
-    timer = setInterval(step, PAUSE);
-    step();
+  const [play] = GDN.buttons(host, {
+    Play: () => {
+      if (timer !== null) { stop(); return; }
+      says.setAttribute("aria-live", "off"); // a reader who listens hears the steps, not the clock
+      play.textContent = "Pause";
+      timer = setInterval(step, PAUSE);
+      step();
+    },
+    Step: () => { stop(); step(); },
+    "Start again": () => { stop(); restart(); draw(); },
   });
-  button("Step", () => { stop(); step(); });
-  button("Start again", () => { stop(); restart(); draw(); });
 
   const turn = (to) => { degrees = ((Math.round(to) % 360) + 360) % 360; draw(); };
   GDN.drag(plane, knob, "Key of the token", ([x, y]) => {
@@ -209,5 +203,5 @@ GDN.figure("live-state", (host) => {
     (to) => { alpha = to; draw(); });
   GDN.slider(host, "\u03b2, written", { min: 0, max: 2, step: 0.01, value: beta },
     (to) => { beta = to; draw(); });
-  host.append(says, asking);
+  host.append(asking);
 });

@@ -153,13 +153,8 @@ GDN.figure("partial-products", (host) => {
   GDN.slider(host, "cosine between keys", { min: 0, max: 1, step: 0.05, value: 0.5 },
     input("cosine"));
   GDN.slider(host, "β", { min: 0, max: 2, step: 0.05, value: 1 }, input("beta"));
-  const turn = GDN.html(host, "button", { type: "button" });
-  const flip = (to) => {
-    state.newest = to;
-    turn.textContent = `Put the newest factor on the ${to === "right" ? "left" : "right"}`;
-    draw();
-  };
-  turn.addEventListener("click", () => flip(state.newest === "right" ? "left" : "right"));
+  GDN.choice(host, "newest factor", [["left", "on the left"], ["right", "on the right"]],
+    state.newest, input("newest"));
   readout = GDN.readout(host);
-  flip("right");
+  draw();
 });

@@ -88,16 +88,8 @@ GDN.figure("rank-exchange", (host) => {
       + `${(times(R)[how] * 1e6).toFixed(0)} µs.`;
   }
 
-  const row = GDN.html(host, "div", { class: "gdn-slider", role: "radiogroup",
-    "aria-label": "exchange" });
-  row.style.flexWrap = "wrap";
-  Object.keys(colours).forEach((how) => {
-    const label = GDN.html(row, "label");
-    const radio = GDN.html(label, "input", { type: "radio", name: "rank-exchange", value: how });
-    radio.checked = state.how === how;
-    label.append(` ${how}`);
-    radio.addEventListener("change", () => { state.how = how; draw(); });
-  });
+  GDN.choice(host, "exchange", Object.keys(colours).map((how) => [how, how]), state.how,
+    (how) => { state.how = how; draw(); });
   GDN.slider(host, "ranks", { min: 2, max: 8, step: 1, value: state.R },
     (value) => { state.R = value; draw(); });
   GDN.slider(host, "step", { min: 0, max: 8, step: 1, value: state.step },

@@ -116,7 +116,7 @@ GDN.figure("recall-capacity", (host) => {
   let curves = {}, read = null;
 
   const text = (at, words, attributes = {}) =>
-    GDN.svg(picture, "text", { x: at[0], y: at[1], ...attributes }, words);
+    GDN.write(GDN.svg(picture, "text", { x: at[0], y: at[1], ...attributes }), words);
   const percent = (share) => `${(100 * share).toFixed(0)} %`;
 
   function lines() {
@@ -152,7 +152,7 @@ GDN.figure("recall-capacity", (host) => {
         transform: place === 1 ? `rotate(45 ${at.cx} ${at.cy})` : "" });
       said.push(`${title} ${percent(predicted(rule, state.n, state.d_k, state.N))} (tried: ${percent(share)})`);
     });
-    read.textContent = `${state.n} pairs, d_k = ${state.d_k}, ${state.N} candidates. Named: ${said.join(", ")}.`;
+    GDN.write(read, `${state.n} pairs, d_k = ${state.d_k}, ${state.N} candidates. Named: ${said.join(", ")}.`);
   }
 
   const slide = (label, name, limits) => GDN.slider(host, label, { ...limits, value: state[name] },

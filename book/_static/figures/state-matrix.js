@@ -19,11 +19,9 @@ GDN.figure("state-matrix", (host) => {
   };
   const vector = (x, decimals) => `(${x.map((xi) => show(xi, decimals)).join(", ")})`;
 
-  const panes = GDN.html(host, "div",
-    { style: "display:flex; flex-wrap:wrap; gap:0.5rem 1rem; justify-content:center" });
-  const pane = () => GDN.html(panes, "div", { style: "flex:1 1 15rem; max-width:22rem" });
-  const plane = GDN.canvas(pane(), 280, 264, "Keys and query on the unit circle");
-  const board = GDN.canvas(pane(), 280, 264, "Values, state and read-out in numbers");
+  const [left, right] = GDN.panes(host, "15rem", "15rem");
+  const plane = GDN.canvas(left, 280, 264, "Keys and query on the unit circle");
+  const board = GDN.canvas(right, 280, 264, "Values, state and read-out in numbers");
 
   // The plane: one arrow a key, the query on the circle.
   const defs = GDN.svg(plane, "defs");
@@ -69,7 +67,7 @@ GDN.figure("state-matrix", (host) => {
   const tokens = VALUES.map((value, n) => {
     const group = GDN.svg(board, "g"), x = 10 + 54 * n;
     GDN.svg(group, "text", { x: x + 22, y: 16, "text-anchor": "middle",
-      style: "fill:var(--gdn-value)" }, `v${n + 1}`);
+      style: "fill:var(--gdn-value)" }, `v${GDN.low(n + 1)}`);
     value.forEach((v, r) => cell(group, x, 24 + 24 * r, 44, 24)(v, 0));
     const frame = GDN.svg(group, "rect", { x: x - 3, y: 21, width: 50, height: 78, rx: 4,
       fill: "none", stroke: "var(--gdn-ink)", "stroke-width": 2 });
@@ -98,7 +96,7 @@ GDN.figure("state-matrix", (host) => {
     });
     keys.forEach(({ angle, group, label }) => {
       const mine = now.filter((n) => KEYS[n] === angle);
-      const names = (mine.length ? mine : [KEYS.indexOf(angle)]).map((n) => `k${n + 1}`);
+      const names = (mine.length ? mine : [KEYS.indexOf(angle)]).map((n) => `k${GDN.low(n + 1)}`);
       group.setAttribute("opacity", mine.length ? 1 : 0.3);
       label.textContent = names.join(" ");
     });
@@ -126,7 +124,7 @@ GDN.figure("state-matrix", (host) => {
     if (asked.length > 1) {
       return told + `Keys 1 and 4 are equal, so their values add. Asked for v4: ${verdict.toLowerCase()}`;
     }
-    return told + `You ask for v${asked[0] + 1} = ${vector(value, 0)}. ${verdict}`;
+    return told + `You ask for v${GDN.low(asked[0] + 1)} = ${vector(value, 0)}. ${verdict}`;
   };
 
   // Turn the query; near a key's angle it snaps to it.
@@ -143,7 +141,6 @@ GDN.figure("state-matrix", (host) => {
   handle.setAttribute("aria-valuemax", 359);
 
   const text = GDN.readout(host);
-  const tokenSlider = GDN.slider(host, "tokens written", { min: 0, max: 5, step: 1, value: 2 },
+  GDN.slider(host, "tokens written", { min: 0, max: 5, step: 1, value: 2 },
     (value) => { written = value; draw(); });
-  tokenSlider.range.closest("label").after(text);
 });

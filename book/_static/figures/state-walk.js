@@ -64,9 +64,7 @@ GDN.figure("state-walk", (host) => {
       + `${end.map(shown).join(", ")}. Distance from the middle: ${(100 * left).toFixed(0)} %.`;
   };
 
-  const row = GDN.html(host, "label", { class: "gdn-slider" });
-  GDN.html(row, "span", {}, "swaps");
-  const field = GDN.html(row, "input", { type: "text", value: state.word, maxlength: 24,
+  const field = GDN.field(host, "swaps", "input", { type: "text", value: state.word, maxlength: 24,
     autocapitalize: "none", autocomplete: "off", spellcheck: "false" });
   field.addEventListener("input", () => {
     state.word = [...field.value.toLowerCase()].filter((letter) => letter in SWAPS).join("");

@@ -32,16 +32,8 @@ GDN.figure("two-w-forms", (host) => {
   };
   const norm = (grid) => Math.sqrt(grid.flat().reduce((sum, x) => sum + x * x, 0));
 
-  const row = GDN.html(host, "div", { class: "gdn-slider", role: "radiogroup",
-    "aria-label": "How W is formed" });
-  row.style.flexWrap = "wrap";
-  FORMS.forEach(([name], n) => {
-    const label = GDN.html(row, "label");
-    const radio = GDN.html(label, "input", { type: "radio", name: "two-w-forms", value: n });
-    radio.checked = n === 0;
-    label.append(` ${name}`);
-    radio.addEventListener("change", () => { state.form = n; draw(); });
-  });
+  GDN.choice(host, "how W is formed", FORMS.map(([name], n) => [n, name]), 0,
+    (form) => { state.form = form; draw(); });
 
   const drawing = GDN.canvas(host, 380, 330, "The weight of each key in each row of W");
   const title = GDN.svg(drawing, "text", { x: left + side / 2, y: 20, "text-anchor": "middle" });
