@@ -8,8 +8,11 @@ from gdn_ref.figures import ch11_apart
 
 pytestmark = in_browser
 PAGE = "chapters/11_chunkwise_gated_delta_rule.html"
-SET = """(values) => document.querySelectorAll('[data-figure="equation-apart"] input').forEach(
-    (input, n) => { input.value = values[n]; input.dispatchEvent(new Event('input')); })"""
+FIGURE = '[data-figure="equation-apart"]'
+SET = """(values) => document.querySelectorAll('FIGURE input[type=range]').forEach((input, n) => {
+    input.value = values[n];
+    input.dispatchEvent(new Event('input'));
+})""".replace("FIGURE", FIGURE)
 SHOWN = """[...document.querySelectorAll('.gdn-apart-matrix tr')].map(row =>
     [...row.cells].map(cell => Number(cell.textContent.replace('\u2212', '-'))))"""
 
@@ -26,9 +29,9 @@ def page(browser, server):
 def test_numbers(page, place):
     page.evaluate(SET, list(place))
     found, seen = ch11_apart.numbers(*place), set()
-    figure = page.locator('[data-figure="equation-apart"]')
-    for tab in figure.locator(".gdn-buttons button").all():
-        tab.click()
+    figure = page.locator(FIGURE)
+    for equation in figure.locator(".gdn-choice input").all():
+        equation.evaluate("input => input.click()")
         for letter in figure.locator(".gdn-apart-line button").all():
             letter.click()
             key = letter.get_attribute("data-part")
@@ -38,8 +41,8 @@ def test_numbers(page, place):
 
 
 def test_a_letter_from_the_keyboard_says_what_it_is(page):
-    figure = page.locator('[data-figure="equation-apart"]')
-    figure.locator(".gdn-buttons button").first.click()
+    figure = page.locator(FIGURE)
+    figure.locator(".gdn-choice input").first.evaluate("input => input.click()")
     letter = figure.locator('.gdn-apart-line button[data-part="A"]')
     letter.focus()
     page.keyboard.press("Enter")

@@ -37,12 +37,13 @@ GDN.figure("equation-apart", (host) => {
       end: [[gamma[2]]], to: diagonal(to), O, Q, Gamma, scores };
   };
 
-  const line = GDN.html(host, "div", { class: "gdn-apart-line", role: "group",
+  const drawing = host.querySelector(".gdn-drawing");
+  const line = GDN.html(drawing, "div", { class: "gdn-apart-line", role: "group",
     "aria-label": "The equation; each letter is a button" });
-  const panel = GDN.html(host, "div", { class: "gdn-apart-panel" });
+  const panel = GDN.html(drawing, "div", { class: "gdn-apart-panel" });
   const words = GDN.html(panel, "div", { class: "gdn-apart-words", "aria-live": "polite" });
   const matrix = GDN.html(panel, "table", { class: "gdn-apart-matrix" });
-  const code = GDN.html(host, "div", { class: "gdn-apart-code" });
+  const code = GDN.html(drawing, "div", { class: "gdn-apart-code" });
 
   const row = (key) => table.querySelector(`tr[data-part="${key}"]`);
   const cells = (key) => [...row(key).cells];
@@ -70,7 +71,7 @@ GDN.figure("equation-apart", (host) => {
         const shade = Math.round((45 * Math.abs(x)) / largest);
         const text = x.toFixed(2).replace("-0.00", "0.00").replace("-", "−");
         GDN.html(tr, "td", { style: `background: color-mix(in srgb, var(--gdn-${
-          x < 0 ? "value" : "state"}) ${shade}%, transparent)` }, text);
+          x < 0 ? "minus" : "plus"}) ${shade}%, transparent)` }, text);
       }
     }
     matrix.setAttribute("aria-label", `${found.length} by ${found[0].length} numbers`);
@@ -92,23 +93,16 @@ GDN.figure("equation-apart", (host) => {
     show();
   };
 
-  const tabs = GDN.html(host, "div", { class: "gdn-buttons" });
-  host.prepend(tabs);
-  const names = { "eq-gdn-chunk-delta": "The system", "eq-gdn-chunk-state": "The state",
-    "eq-gdn-chunk-output": "The output" };
   const first = { "eq-gdn-chunk-delta": "E", "eq-gdn-chunk-state": "next",
     "eq-gdn-chunk-output": "O" };
-  for (const [label, name] of Object.entries(names)) {
-    const tab = GDN.html(tabs, "button", { type: "button", class: "gdn-button",
-      "aria-pressed": String(label === equation) }, name);
-    tab.addEventListener("click", () => {
-      equation = label;
-      part = first[label];
-      for (const other of tabs.children) other.setAttribute("aria-pressed", String(other === tab));
-      showLine();
-      show();
-    });
-  }
+  const names = [["eq-gdn-chunk-delta", "system"], ["eq-gdn-chunk-state", "state"],
+    ["eq-gdn-chunk-output", "output"]];
+  GDN.choice(host, "equation of the", names, equation, (label) => {
+    equation = label;
+    part = first[label];
+    showLine();
+    show();
+  });
   showLine();
   show();
   const sliders = [["decay α of each token", "alpha", 0, 1, 0.05],
