@@ -25,9 +25,11 @@ from gdn_ref.figures import (  # noqa: E402
     ch15_steps,
     ch15_tables,
     ch15_widget,
+    ch16_tables,
     equation_lines,  # noqa: E402
 )
 from gdn_ref.figures import ch15_stages as stages  # noqa: E402
+from gdn_ref.figures.places import LOG  # noqa: E402
 from gdn_ref.kernels.common import numbers  # noqa: E402
 from gdn_ref.kernels.forward import shares, transform_mma  # noqa: E402
 from gdn_ref.kernels.host import launch as host_launch  # noqa: E402
@@ -307,6 +309,21 @@ class TestRecords:
                 assert line.get_label() == peer.name and line.get_ydata().min() > 1
         assert f"{len(peers[0].rows)} shapes beside" in CHAPTER.read_text()
         assert f"{len(peers[1].rows)} of them beside flash-qla" in CHAPTER.read_text()
+
+    def test_the_summary_of_the_log_is_that_of_the_records(self):
+        _, _, fla, _, _, qla = ch15_tables.peers_table().rows
+        said = [
+            f"| forward | {fla[2]} times ours on {fla[1].split()[-1]} shapes, least {fla[3]} "
+            f"| {qla[2]} times on {qla[1].split()[-1]}, least {qla[3]} |"
+        ]
+        fla, qla = re.findall(
+            r"([\d.]+) times our device time, at least ([\d.]+)", ch16_tables.beside_peers().note
+        )
+        said.append(
+            f"| both passes | {fla[0]} times ours on 5 shapes, least {fla[1]} "
+            f"| {qla[0]} times on 3, least {qla[1]} |"
+        )
+        assert all(line in LOG.read_text() for line in said), said
 
     def test_the_rule_is_about_the_best_of_the_log(self):
         for shape, us in ch15_measure.shared_sequences().items():
