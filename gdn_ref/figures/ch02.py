@@ -104,7 +104,7 @@ def three_memories(d_k=64):
     load = np.linspace(0.01, 3, 300)
     curves = {
         "sum": (load, RULE["linear"], "-"),
-        "scaled": (load / (1 + load), "fourth", "--"),
+        "scaled": (load / (1 + load), "fifth", "--"),
         "least squares": (np.maximum(0, 1 - 1 / load), "ink", "-"),
     }
     dots = np.array([8, 16, 32, 48, 64, 80, 96, 128, 160, 192])

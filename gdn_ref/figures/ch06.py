@@ -117,7 +117,7 @@ def epsilon_placements(epsilon=1e-6, size=128):
         r"$x\,/\sqrt{\|x\|^2+\epsilon}$": (norm**2 / (norm**2 + epsilon), "-", "first"),
         r"$x\,/\max(\|x\|,\epsilon)$": (np.minimum(1, norm / epsilon) ** 2, "--", "second"),
         r"$x\,/(\|x\|+\epsilon)$": ((norm / (norm + epsilon)) ** 2, ":", "third"),
-        r"RMSNorm$(x)\,/\sqrt{d}$": (norm**2 / (norm**2 + size * epsilon), "-.", "fourth"),
+        r"RMSNorm$(x)\,/\sqrt{d}$": (norm**2 / (norm**2 + size * epsilon), "-.", "fifth"),
     }
     fig, axes = figure(5.4, 3.6)
     for name, (squared, style, role) in curves.items():

@@ -224,12 +224,12 @@ def gradients_fade(T=64, d=32):
     assert len(hard) == 6
     dS = np.random.default_rng(0).normal(size=S.shape)
     rules = (
-        ("nothing decays, nothing is erased", 0.0, 0.0, RULE["linear"]),
-        ("erasing alone, β = 1", 0.0, 1.0, RULE["delta"]),
-        ("decay alone, α = 0.95", np.log(0.95), 0.0, RULE["decay"]),
-        ("both", np.log(0.95), 1.0, RULE["gated"]),
+        ("nothing decays, nothing is erased", 0.0, 0.0, "linear", ":"),
+        ("erasing alone, β = 1", 0.0, 1.0, "delta", "--"),
+        ("decay alone, α = 0.95", np.log(0.95), 0.0, "decay", "-."),
+        ("both", np.log(0.95), 1.0, "gated", "-"),
     )
-    for name, g, beta, role in rules:
+    for name, g, beta, rule, dashes in rules:
         sizes = []
         for start in range(T):
             part = slice(start, None)
@@ -237,7 +237,7 @@ def gradients_fade(T=64, d=32):
             strengths = np.full(T - start, beta)
             back = backward.chunk(S, q[part], k[part], v[part], steps, strengths, zeros, dS)[0]
             sizes.append(np.linalg.norm(back) / np.linalg.norm(dS))
-        axes.semilogy(range(T), sizes, color=COLOUR[role], label=name)
+        axes.semilogy(range(T), sizes, dashes, color=COLOUR[RULE[rule]], label=name)
     axes.set(xlabel="token", ylabel="size of dS before it")
     fig.legend(loc="outside upper center", ncols=2)
     return fig

@@ -70,7 +70,7 @@ def two_launches(lengths=(20, 12, 26), C=16):
     for n, (length, role) in enumerate(zip(lengths, SERIES, strict=False)):
         begin = begins[n]
         x = 1 + begin * unit
-        _box(ax, x, 8.5, length * unit, 1, role, fc=COLOUR[role], alpha=0.25)
+        _box(ax, x, 8.5, length * unit, 1, role, fc=COLOUR[role], alpha=0.4)
         _text(ax, x + length * unit / 2, 9, f"sequence {n}: {length}" if length > 9 else length, 8)
         y = 1.7 - 0.7 * n
         for j, start in enumerate(range(0, length, C)):
@@ -78,7 +78,7 @@ def two_launches(lengths=(20, 12, 26), C=16):
             used.add(int(slot))
             count = min(C, length - start)
             left = 1 + slot * wide
-            _box(ax, left + 0.1, 4.9, wide - 0.2, 1.2, role, fc=COLOUR[role], alpha=0.25)
+            _box(ax, left + 0.1, 4.9, wide - 0.2, 1.2, role, fc=COLOUR[role], alpha=0.4)
             _text(ax, left + wide / 2, 5.5, f"{count} tokens", 8)
             middle = x + (start + count / 2) * unit
             _arrow(ax, (middle, 8.45), (left + wide / 2, 6.15), "quiet", lw=0.8)

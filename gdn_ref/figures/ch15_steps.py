@@ -120,10 +120,10 @@ def bits_of_a_factor():
 
 
 WORK = (  # of one chunk: name, colour role, length; not to scale
-    ("tiles", "first", 1.0),
-    ("scores", "second", 0.9),
+    ("tiles", "bytes", 1.0),
+    ("scores", "fifth", 0.9),
     ("chain", "third", 1.5),
-    ("outputs", "fourth", 0.8),
+    ("outputs", "second", 0.8),
 )
 
 
@@ -138,7 +138,7 @@ def who_waits(chunks=4):
     ax.axis("off")
 
     def block(x, y, length, role, chunk):
-        _box(ax, x, y, length - 0.05, 0.85, role, fc=COLOUR[role], alpha=0.35)
+        _box(ax, x, y, length - 0.05, 0.85, role, fc=COLOUR[role], alpha=0.45)
         _text(ax, x + length / 2, y + 0.42, str(chunk), 8)
 
     x = 0.0
@@ -160,7 +160,7 @@ def who_waits(chunks=4):
     ax.plot([end, end], [0.9, 4.5], color=COLOUR["ink"], lw=1, ls="--")
     _text(ax, end + 0.15, 2.7, f"the {chunks} chunks are done", 8, "quiet", ha="left")
     for n, (name, role, _) in enumerate(WORK):
-        _box(ax, 2.6 * n, 6.85, 0.4, 0.4, role, fc=COLOUR[role], alpha=0.35)
+        _box(ax, 2.6 * n, 6.85, 0.4, 0.4, role, fc=COLOUR[role], alpha=0.45)
         _text(ax, 2.6 * n + 0.5, 7.05, name, 8, "quiet", ha="left")
     _arrow(ax, (0, 0.4), (2.2, 0.4), "quiet", lw=1)
     _text(ax, 2.4, 0.4, "time (not to scale)", 8, "quiet", ha="left")

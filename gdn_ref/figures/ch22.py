@@ -115,7 +115,7 @@ LOOKS = {  # mixers -> name, role, dashes, mark
     "delta-2x2": ("2 steps, β to 2", "first", "-", "s"),
     "gated-2x2": ("2 steps, gated, β to 2", RULE["gated"], "-", "s"),
     "delta-2x3": ("3 steps, β to 2", "second", "-", "^"),
-    "delta-2x4": ("4 steps, β to 2", "fifth", "-", "P"),
+    "delta-2x4": ("4 steps, β to 2", "ink", "-", "P"),
 }
 TITLES = {
     "Z2": "parity", "Z5": "counting to 5", "S3": "three boxes, $S_3$",

@@ -45,8 +45,8 @@ COSTS = ("bytes", "flops", "time", "weights")
 SERIES = ("first", "second", "third", "fourth", "fifth")
 
 # what is compared in more than one chapter, in the same colour everywhere
-RULE = {"linear": "first", "decay": "second", "delta": "third", "gated": "fourth",
-        "attention": "fifth"}  # fmt: skip
+RULE = {"linear": "first", "decay": "second", "delta": "third", "gated": "fifth",
+        "attention": "fourth"}  # fmt: skip
 FORMAT = {"float16": "first", "bfloat16": "second", "float32": "third", "tf32": "fourth",
           "float8_e4m3": "fifth", "float8_e5m2": "ink"}  # fmt: skip
 

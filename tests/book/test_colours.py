@@ -78,19 +78,20 @@ def test_a_page_with_such_a_letter_in_a_numbered_equation_has_the_button(tex, la
     assert ("gdn_colours" in context) == offered
 
 
-@pytest.mark.parametrize("path", CHAPTERS)
 class TestLetters:
     pytestmark = in_browser
 
-    @pytest.fixture(scope="class")
-    def visit(self, browser, server):
+    @pytest.fixture(scope="class", params=CHAPTERS)
+    def visit(self, browser, server, request):
         with Visit(browser, server) as visit:
             visit.page.add_init_script("localStorage.gdnColours = 'on'")
+            visit.open(request.param)
+            visit.unfold()
             yield visit
 
     @pytest.mark.parametrize("mode", ["light", "dark"])
-    def test_those_of_a_role_wear_its_colour_and_no_others(self, visit, path, mode):
-        page = visit.open(path)
+    def test_those_of_a_role_wear_its_colour_and_no_others(self, visit, mode):
+        page = visit.page
         visit.mode(mode)
         roles = {}
         for tex, ink, letters in page.evaluate(LETTERS):
@@ -103,24 +104,21 @@ class TestLetters:
         assert len(set.union(*roles.values())) == len(roles)
 
     @pytest.mark.parametrize("mode", ["light", "dark"])
-    def test_can_be_read(self, visit, path, mode):
-        page = visit.open(path)
+    def test_can_be_read(self, visit, mode):
+        page = visit.page
         visit.mode(mode)
         pairs = {(tuple(colour), tuple(ground)) for _, _, letters in page.evaluate(LETTERS)
                  for _, colour, ground in letters}  # fmt: skip
         assert len(pairs) > 6
         assert {pair: contrast(*pair) for pair in pairs if contrast(*pair) < 4.5} == {}
 
-    def test_are_ink_on_paper(self, visit, path):
-        visit.open(path)
+    def test_are_ink_on_paper(self, visit):
         with visit.on_paper() as page:
             for tex, ink, letters in page.evaluate(LETTERS):
                 assert all(colour == ink for _, colour, _ in letters), tex
 
     @needs_axe
-    def test_break_no_rule(self, visit, path):
-        visit.open(path)
-        visit.unfold()
+    def test_break_no_rule(self, visit):
         visit.mode("light")
         assert violations(visit.page) == []
         visit.mode("dark")
