@@ -1,7 +1,7 @@
 // The two gates of one token on a map, and below it one row s of the state in the plane: before the
 // token, after the decay, after the write (eq-gdn-rows). Drag the point of the gates, the key and
-// the row. The colour of the map is the weight of the old answer at the key (eq-gdn-spectrum); the
-// button takes the undecayed read in place of the decayed one (eq-gdn-order).
+// the row. The colour of the map is the weight of the old answer at the key (eq-gdn-spectrum); one
+// may read before the decay (eq-gdn-order).
 "use strict";
 GDN.figure("alpha-beta-map", (host) => {
   const width = 440, height = 556, left = 62, right = 424, top = 14, bottom = 214, cells = 20;
