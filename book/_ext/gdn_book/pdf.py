@@ -31,6 +31,7 @@ READY = """async () => {
         formula.querySelector("math").remove();
     }
 }"""
+PLACE = Path(__file__).with_name("place.js").read_text("utf-8")
 FILL_IN = """pages => document.querySelectorAll("[data-page-of]").forEach(
     place => place.textContent = pages[place.dataset.pageOf] ?? "")"""
 
@@ -53,6 +54,7 @@ def print_book(html, out):
         page.emulate_media(media="print", color_scheme="light", reduced_motion="reduce")
         page.goto(source.as_uri(), wait_until="load")
         page.evaluate(READY)
+        page.evaluate(PLACE)
         first = PdfReader(io.BytesIO(page.pdf(**options)))
         numbers = {
             name.removeprefix("/"): first.get_destination_page_number(place) + 1
