@@ -17,10 +17,11 @@ NOT_ON_PAPER = (
     ".headerlink, .gdn-filter, .gdn-report-line, .gdn-report, .gdn-imports, script, button, iframe"
 )
 NEEDED_SCRIPTS = re.compile(r"/figures/")
-ON_SCREEN = {"book/run_a_proof", "book/execution", "book/api_reference"}  # of no use on paper
-ELSEWHERE = """Not printed, because only a screen can use them: “Run a proof”, the state of the
-notebooks’ execution, the reference of single modules, the source of every check, the formal proofs,
-and the index. They are pages of the site, where the figures move, too."""
+# Pages of no use on paper.
+ON_SCREEN = {"book/run_a_proof", "book/rests", "book/execution", "book/api_reference"}
+ELSEWHERE = """Not printed, because only a screen can use them: “Run a proof”, the map of what rests
+on what, the state of the notebooks’ execution, the reference of single modules, the source of every
+check, the formal proofs, and the index. They are pages of the site, where the figures move, too."""
 RIGHT = re.compile(r"\s*Right\. \([\w-]+\)\s*")  # what a checker says to each solution
 CAPTIONS = Path(__file__).parents[2] / "_data" / "paper_captions.yml"
 WIDEST = 16.6  # centimetres of a page between its margins

@@ -1,7 +1,7 @@
 // Figures find their place, as in any printed book: one that does not fit on the rest of its page lets
 // the text after it go first. The columns of each article are its pages, while this script looks.
 () => {
-  const [HEIGHT, GAP, ENOUGH] = [263, 60, 0.12]; // millimetres: of a page, beside one; share of a page
+  const [HEIGHT, GAP, ENOUGH] = [265, 60, 0.12]; // millimetres: of a page, beside one; share of a page
   const TEXT = "p, ul, ol, div.math, .gdn-badge, .gdn-proved:not([open]), .cell:not(:has(img, .gdn-figure))";
 
   // What comes after a figure and can stand alone: an introduction takes along what it introduces.
