@@ -95,8 +95,10 @@ class OnePage:
         words = below and below.select_one(".caption-text, em")
         if words is None or name not in self.captions:
             return
-        formulas = {f["data-tex"]: f for f in reversed(article.select("[data-tex]"))}
-        pieces = self.captions[name].split("$")  # every other one is a formula
+        found = reversed(article.select("[data-tex]"))
+        formulas = {formula["data-tex"].replace(" ", ""): formula for formula in found}
+        pieces = self.captions[name].split("$")
+        pieces[1::2] = [formula.replace(" ", "") for formula in pieces[1::2]]
         if missing := set(pieces[1::2]) - formulas.keys():
             raise ValueError(f"{name}: expected formulas of its chapter, got {sorted(missing)}")
         words.clear()
