@@ -1,6 +1,8 @@
 """The book on paper: a small PDF made here, and the whole one where `make pdf` has made it."""
 
+import collections
 import io
+import json
 import re
 import shutil
 import sys
@@ -32,7 +34,12 @@ long_line = "{"x" * 150} {END_OF_LINE}"
 
 $$ {WIDE} $$
 
-<div class="gdn-figure" data-figure="householder-2d"></div>
+<div class="gdn-figure" data-figure="two-w-forms"><p>A picture.</p></div>
+
+*Figure: Drag key $i$ over row $r$ of $\\mathbf{{W}}_{{\\!\\leftarrow}}$, or use the arrow keys.*
+
+<img src="_static/readme.svg" alt="narrow" width="360" height="107">
+<img src="_static/readme.svg" alt="wide" width="880" height="262">
 
 ```{{admonition}} Solution
 :class: solution dropdown
@@ -59,7 +66,7 @@ TOC["parts"][0]["chapters"] = [{"file": name} for name in ("11_chunks", "notes",
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
-    """`(reader of the PDF, the HTML that was printed, the site)` of a book of four pages."""
+    """`(reader of the PDF, the HTML that was printed, the site, its one page)` of a small book."""
     if CHROMIUM is None:
         pytest.skip("no chromium on the PATH")
     folder = tmp_path_factory.mktemp("book")
@@ -76,14 +83,13 @@ def printed(tmp_path_factory):
         from gdn_book import pdf
     finally:
         sys.path.pop(0)
-    html = pdf.OnePage(folder / "html", TOC).html(
-        "A Book, checked", "Some People", "1.2.3", "2026-01-02"
-    )
+    book = pdf.OnePage(folder / "html", TOC)
+    html = book.html("A Book, checked", "Some People", "1.2.3", "2026-01-02")
     out = folder / "book.pdf"
     pages = pdf.print_book(html, out)
     reader = pypdf.PdfReader(out)
     assert pages == len(reader.pages)
-    return reader, html, folder / "html"
+    return reader, html, folder / "html", book
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +134,23 @@ def pictures(reader):
     """The sizes in pixels of all bitmaps, also those in patterns and masks."""
     images = [item for item in objects(reader, "/Subtype") if item["/Subtype"] == "/Image"]
     return [(image["/Width"], image["/Height"]) for image in images]
+
+
+def faces(reader):
+    """The faces of the file, those of a composite face included."""
+    return [item for item in objects(reader, "/Subtype") if item.get("/Type") == "/Font"]
+
+
+def lost_faces(reader):
+    """Faces whose outlines are not in the file, or whose letters nobody can search or copy."""
+    lost = set()
+    for face in faces(reader):
+        drawn_here = face["/Subtype"] == "/Type3" or "/DescendantFonts" in face
+        if not drawn_here and not any("FontFile" in key for key in face["/FontDescriptor"]):
+            lost.add(f"{face['/BaseFont']}: not embedded")
+        if face["/Subtype"] != "/CIDFontType2" and "/ToUnicode" not in face:
+            lost.add(f"{face.get('/BaseFont', 'Type 3')}: no letters")
+    return lost
 
 
 def alternatives(reader):
@@ -193,13 +216,46 @@ class TestSmallBook:
         assert pictures(printed[0]) == []
         assert "1 + 1 = 2" in alternatives(printed[0])  # and can be read aloud
 
+    def test_a_drawing_is_as_large_as_it_was_drawn_or_as_wide_as_the_page(self, printed):
+        widths = dict(re.findall(r'alt="(narrow|wide)"[^>]*width: ([\d.]+)cm', printed[1]))
+        assert float(widths["narrow"]) <= 360 / 96 * 2.54 and widths["wide"] == "16.60"
+        assert float(widths["narrow"]) >= 0.85 * 360 / 96 * 2.54
+
+    def test_a_caption_says_what_is_drawn_and_not_what_to_do(self, printed):
+        text = words(printed[0])
+        assert "A square’s area is the weight of key" in text and "Drag key" not in text
+
+    def test_a_caption_with_a_formula_that_its_chapter_lacks_is_refused(self, printed, tmp_path):
+        (tmp_path / "notes.html").write_text(
+            '<head></head><article class="bd-article"><h1>Notes</h1>'
+            '<figure id="fig-11-two-w-forms"><div class="gdn-figure"></div><p><em>Drag.</em></p>'
+            "</figure></article>"
+        )
+        with pytest.raises(ValueError, match="fig-11-two-w-forms: expected formulas"):
+            type(printed[3])(tmp_path, {"root": "notes"})
+
+    def test_every_moving_figure_has_a_caption_of_its_chapter_s_formulas(self, printed):
+        drawn = {"live-state"}
+        for path in sorted((ROOT / "chapters").glob("*.ipynb")):
+            cells = "".join(
+                "".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]
+            )
+            for name in re.findall(r'data-figure="([\w-]+)', cells):
+                drawn.add(name := f"fig-{path.name[:2]}-{name}")
+                for tex in printed[3].captions[name].split("$")[1::2]:
+                    assert f"${tex}$".replace(" ", "") in cells.replace(" ", ""), (name, tex)
+        assert drawn == printed[3].captions.keys()
+
+    def test_faces_are_embedded_and_their_letters_known(self, printed):
+        assert faces(printed[0]) and lost_faces(printed[0]) == set()
+
     def test_no_controls_are_printed(self, printed):
         text = words(printed[0])
         for word in ("Show all", "every chapter", "Search", "Previous", "Copy"):
             assert word not in text
 
     def test_nothing_is_cut_off(self, printed, browser, tmp_path):
-        reader, html, _ = printed
+        reader, html, *_ = printed
         assert END_OF_LINE in words(reader)
         (tmp_path / "book.html").write_text(html)
         page = browser.new_page(viewport=COLUMN)
@@ -241,7 +297,11 @@ class TestOnePage:
         assert page.evaluate(TOO_WIDE) == []
 
 
-COLUMN = {"width": 635, "height": 900}  # the text on A4, 168 mm wide
+MARGIN = 16 / 25.4 * 72  # points above and below the text
+COLUMN = {"width": 627, "height": 900}  # between the margins of A4, 166 mm
+INSTRUCTION = re.compile(
+    r"\b(drag|press|click|slide|hover|pick an?|arrow keys|move over|move the [\w ]*slider)\b", re.I
+)
 TOO_WIDE = """() => [...document.querySelectorAll('body *')].filter(e => {
         const box = e.getBoundingClientRect();
         return box.width && box.right > innerWidth + 1 && !e.closest('math, svg svg, use');
@@ -253,6 +313,32 @@ def reader():
     return pypdf.PdfReader(WHOLE)
 
 
+class Read:
+    """What is on the pages of a PDF: their words, how far down these reach, how large they are."""
+
+    def __init__(self, reader):
+        self.sizes = collections.Counter()
+        self.words, self.filled = zip(*map(self._page, reader.pages), strict=True)
+
+    def _page(self, page):
+        lowest = top = float(page.mediabox.height) - MARGIN
+
+        def see(text, position, matrix, face, size):
+            nonlocal lowest
+            height = position[1] * matrix[4] + position[3] * matrix[5] + position[5]
+            if text.strip() and height > MARGIN:  # not the number of the page
+                lowest = min(lowest, height)
+                self.sizes[round(abs(size * matrix[3] * position[3]), 1)] += len(text.strip())
+
+        text = " ".join(page.extract_text(visitor_text=see).split())
+        return text, (top - lowest) / (top - MARGIN)
+
+
+@pytest.fixture(scope="module")
+def read(reader):
+    return Read(reader)
+
+
 @pytest.mark.skipif(not WHOLE.is_file(), reason="no printed book: run `make pdf` first")
 class TestWholeBook:
     def test_the_outline_has_every_chapter_of_the_contents(self, reader):
@@ -261,6 +347,30 @@ class TestWholeBook:
         outline = str(titles(reader.outline))
         for chapter in chapters:
             assert f"'{int(chapter.name[:2])}. " in outline, chapter.name
+
+    def test_it_has_fewer_than_400_pages_and_less_than_25_megabytes(self, reader):
+        assert len(reader.pages) < 400
+        assert WHOLE.stat().st_size < 25e6
+
+    def test_faces_are_embedded_and_their_letters_known(self, reader):
+        assert faces(reader) and lost_faces(reader) == set()
+
+    def test_no_caption_tells_to_move_something(self, read):
+        captions = re.findall(r"Fig\. \d+\.\d+ (.{20,600}?\.) ", " ".join(read.words))
+        assert len(captions) > 150
+        assert [caption for caption in captions if INSTRUCTION.search(caption)] == []
+
+    def test_the_text_has_9_5_points_and_only_indices_have_less_than_7(self, read):
+        """Chromium makes a whole book smaller if one thing in it is wider than the page."""
+        assert read.sizes.most_common(1)[0][0] == 9.5
+        small = sum(letters for size, letters in read.sizes.items() if size < 7)
+        assert small < 0.005 * read.sizes.total()
+
+    def test_only_the_end_of_a_chapter_leaves_half_a_page_empty(self, reader, read):
+        last = {number - 1 for name, number in places(reader).items() if "--" not in name}
+        half = [page for page, share in enumerate(read.filled, 1) if share < 0.5]
+        inside = [page for page in half if page not in {1, len(read.words), *last}]
+        assert len(inside) <= 0.02 * len(read.words), inside
 
     def test_every_link_inside_leads_somewhere(self, reader):
         where = places(reader).keys()

@@ -2,9 +2,12 @@
 
 import posixpath
 import re
+from copy import copy
 from html import escape
+from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
+import yaml
 from bs4 import BeautifulSoup
 
 from .maths import unseen
@@ -14,6 +17,15 @@ NOT_ON_PAPER = (
     ".headerlink, .gdn-filter, .gdn-report-line, .gdn-report, .gdn-imports, script, button, iframe"
 )
 NEEDED_SCRIPTS = re.compile(r"/figures/")
+# Pages of no use on paper.
+ON_SCREEN = {"book/run_a_proof", "book/rests", "book/execution", "book/api_reference"}
+ELSEWHERE = """Not printed, because only a screen can use them: “Run a proof”, the map of what rests
+on what, the state of the notebooks’ execution, the reference of single modules, the source of every
+check, the formal proofs, and the index. They are pages of the site, where the figures move, too."""
+RIGHT = re.compile(r"\s*Right\. \([\w-]+\)\s*")  # what a checker says to each solution
+CAPTIONS = Path(__file__).parents[2] / "_data" / "paper_captions.yml"
+WIDEST = 16.6  # centimetres of a page between its margins
+DRAWN = 0.9  # of its size on the screen: 10 points in a drawing are as large as the text
 
 
 def parts(toc):
@@ -33,8 +45,12 @@ class OnePage:
     """The articles of the site, under one roof: identifiers and addresses made to fit."""
 
     def __init__(self, site, toc):
-        self.site, self.toc = site, toc
-        self.pages = [page for _, pages in parts(toc) for page in pages]
+        self.site = site
+        self.parts = [
+            (name, [p for p in pages if p not in ON_SCREEN]) for name, pages in parts(toc)
+        ]
+        self.pages = [page for _, pages in self.parts for page in pages]
+        self.captions = yaml.safe_load(CAPTIONS.read_text("utf-8"))
         self.head, self.titles, self.solutions = {}, {}, {}
         self.signs = {}
         self.articles = {page: self._article(page) for page in self.pages}
@@ -46,6 +62,13 @@ class OnePage:
         article = soup.select_one("article.bd-article")
         for element in article.select(NOT_ON_PAPER):
             element.decompose()
+        for figure in article.select(".gdn-figure"):
+            self._say_what_stands(figure, article)
+        for output in article.select(".tag_solution .cell_output"):
+            if RIGHT.fullmatch(output.get_text()):
+                output.decompose()
+        for picture in article.select("img[width]"):
+            size(picture)
         for element in article.find_all(id=True):
             if element.name != "svg" and not element.find_parent("svg"):  # their styles use them
                 element["id"] = anchor(page, element["id"])
@@ -63,6 +86,24 @@ class OnePage:
         self.titles[page] = article.find("h2")
         self.solutions[page] = self._take_solutions(article)
         return article
+
+    def _say_what_stands(self, figure, article):
+        """The caption of a figure that moves on the screen: nothing to drag, but what is drawn."""
+        below = figure.find_next_sibling()
+        framed = figure.parent.name == "figure"
+        name = figure.parent["id"] if framed else figure["data-figure"]
+        words = below and below.select_one(".caption-text, em")
+        if words is None or name not in self.captions:
+            return
+        found = reversed(article.select("[data-tex]"))
+        formulas = {formula["data-tex"].replace(" ", ""): formula for formula in found}
+        pieces = self.captions[name].split("$")
+        pieces[1::2] = [formula.replace(" ", "") for formula in pieces[1::2]]
+        if missing := set(pieces[1::2]) - formulas.keys():
+            raise ValueError(f"{name}: expected formulas of its chapter, got {sorted(missing)}")
+        words.clear()
+        for number, piece in enumerate(pieces):
+            words.append(copy(formulas[piece]) if number % 2 else piece)
 
     @staticmethod
     def _write_out(heading):
@@ -115,7 +156,7 @@ class OnePage:
         styles = [element for element, is_style in self.head.items() if is_style]
         scripts = [element for element, is_style in self.head.items() if not is_style]
         body = [self._cover(title, author, version, date), self._contents()]
-        for number, (caption, pages) in enumerate(parts(self.toc)):
+        for number, (caption, pages) in enumerate(self.parts):
             if caption:
                 part = f'<h1 class="gdn-part" id="part-{number}">{escape(caption)}</h1>'
                 self.articles[pages[0]].insert(0, BeautifulSoup(part, "html.parser"))
@@ -141,7 +182,7 @@ class OnePage:
 
     def _contents(self):
         lines = []
-        for number, (caption, pages) in enumerate(parts(self.toc)):
+        for number, (caption, pages) in enumerate(self.parts):
             if caption:
                 lines.append(f'<p class="gdn-toc-part">{_link(f"part-{number}", escape(caption))}')
             for page in pages:
@@ -149,6 +190,7 @@ class OnePage:
                 sections = self.articles[page].find_all("h3")
                 lines += [self._entry(h.parent["id"], h, "gdn-toc-section") for h in sections]
         lines.append(f'<p class="gdn-toc-part">{_link("solutions", "Solutions to the exercises")}')
+        lines.append(f'<p class="gdn-elsewhere">{ELSEWHERE}</p>')
         return f'<nav class="gdn-toc"><p class="gdn-toc-title">Contents</p>{"".join(lines)}</nav>'
 
     def _entry(self, identifier, heading, kind):
@@ -171,9 +213,16 @@ class OnePage:
         for page in self.pages:
             words = re.sub(r'["\\]', "", self.titles[page].get_text())
             name = f"page-{anchor(page).replace('.', '-')}"
-            rules.append(f'@page {name} {{ @top-center {{ content: "{words}" }} }}')
+            rules.append(f'@page {name} {{ @top-left {{ content: "{words}" }} }}')
             rules.append(f'[id="{anchor(page)}"] {{ page: {name} }}')
         return "\n".join(rules)
+
+
+def size(picture):
+    """A drawing's width in centimetres: as it was drawn, at most that of the page."""
+    drawn = float(picture["width"]) / 96 * 2.54 * DRAWN
+    picture["style"] = f"width: {min(drawn, WIDEST):.2f}cm"
+    del picture["width"], picture["height"]
 
 
 def _link(identifier, words):

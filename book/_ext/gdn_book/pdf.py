@@ -31,6 +31,8 @@ READY = """async () => {
         formula.querySelector("math").remove();
     }
 }"""
+PAPER = {"width": 627, "height": 1002}  # pixels between the margins: figures draw themselves for it
+PLACE = Path(__file__).with_name("place.js").read_text("utf-8")
 FILL_IN = """pages => document.querySelectorAll("[data-page-of]").forEach(
     place => place.textContent = pages[place.dataset.pageOf] ?? "")"""
 
@@ -48,11 +50,12 @@ def print_book(html, out):
         source = Path(folder) / "book.html"
         source.write_text(html, "utf-8")
         chromium = driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        page = chromium.new_page()
+        page = chromium.new_page(viewport=PAPER)
         page.set_default_timeout(300_000)
         page.emulate_media(media="print", color_scheme="light", reduced_motion="reduce")
         page.goto(source.as_uri(), wait_until="load")
         page.evaluate(READY)
+        page.evaluate(PLACE)
         first = PdfReader(io.BytesIO(page.pdf(**options)))
         numbers = {
             name.removeprefix("/"): first.get_destination_page_number(place) + 1
