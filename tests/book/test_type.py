@@ -129,6 +129,26 @@ class TestAPage:
         assert visit.page.evaluate(NARROWER) == []
 
 
+GRADED = """() => {
+    const exercise = document.querySelector("div.exercise");
+    exercise.classList.add("medium", "paper");
+    const title = exercise.querySelector(".admonition-title");
+    return getComputedStyle(title, "::after").content;
+}"""
+
+
+@pytest.mark.parametrize("path", CHAPTERS[:1])
+class TestAGrade:
+    pytestmark = in_browser
+
+    def test_is_seen_as_dots_and_heard_as_words(self, browser, server, path):
+        with Visit(browser, server) as visit:
+            content = visit.open(path).evaluate(GRADED)
+            assert "pen and paper" in content and "●●○" in content
+            heard = visit.page.locator("div.exercise").first.aria_snapshot()
+            assert "medium, with pen and paper" in heard and "●" not in heard
+
+
 @pytest.mark.parametrize("path", [path for path in CHAPTERS if path.startswith("chapters/08")])
 class TestTheContents:
     pytestmark = in_browser
