@@ -42,12 +42,13 @@ def kernels_in(folder):
 def contents(kernels, records):
     """The package's files, as paths from the root, given the folders of kernels and of records.
 
-    Those are modules, kernels with their log, and the records that figures draw.
+    Those are modules, kernels with their log, the records that figures draw, and their face.
     """
     home, data = ROOT / "gdn_ref", ROOT / "book" / "_data"
     folders = [p for p in home.iterdir() if p.is_dir() and p.name != "kernels"]
     printed = home / "proofs" / "printed"
     files = [p for folder in (home, *folders, printed) for p in folder.glob("*.py")]
+    files += (home / "figures" / "type").iterdir()
     files += [home / "py.typed", printed / "grammar.lark", printed / "sentences.txt"]
     names = {p.relative_to(ROOT).as_posix() for p in files}
     names |= {f"{kernels}/{name}" for name in (*kernels_in(ROOT / "kernels"), "bench/NOTES.md")}

@@ -77,11 +77,18 @@ def test_another_pyodide_is_refused(fetch, tmp_path):
     assert not (tmp_path / "to").exists()
 
 
-def test_npm_is_told_the_hashes_of_what_mathjax_is_made_from():
-    lock = json.loads((ROOT / "book/site/mathjax/package-lock.json").read_text())
+@pytest.mark.parametrize("made", ["mathjax", "type"])
+def test_npm_is_told_the_hashes_of_what_is_vendored(made):
+    lock = json.loads((ROOT / "book" / "site" / made / "package-lock.json").read_text())
     packages = {name: entry for name, entry in lock["packages"].items() if name}
     assert packages
     assert all(entry["integrity"].startswith("sha512-") for entry in packages.values())
+
+
+def test_drawings_have_the_licences_of_the_pages_faces():
+    for path in (VENDOR / "type").glob("LICENSE-*"):
+        assert (ROOT / "gdn_ref/figures/type" / path.name).read_bytes() == path.read_bytes()
+    assert len(list((ROOT / "gdn_ref/figures/type").glob("LICENSE-*"))) == 3
 
 
 @pytest.mark.skipif(not FETCHED.is_dir(), reason="needs the wheels that `make book` fetches")

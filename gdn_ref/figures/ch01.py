@@ -7,13 +7,14 @@ from matplotlib.patches import Rectangle
 from .. import linear_attention
 from ..proofs.ch01_cost import softmax_read
 from ..proofs.counting import multiplications
-from .style import COLOUR, RULE, STATE_MAP, bare, cells, directions, figure
+from .style import COLOUR, RULE, STATE_MAP, bare, cells, directions, figure, styled
 
 # five tokens in the plane: two orthogonal keys, one between them, the first again, one more
 KEY_DEGREES = (0, 90, 45, 0, 135)
 VALUES = (2.0, 0.0, -1.0), (0.0, 1.0, 2.0), (1.0, -2.0, 0.0), (-1.0, 1.0, 1.0), (0.0, 2.0, -2.0)
 
 
+@styled
 def cache_and_state():
     """What is kept after 2, 4 and 8 tokens: rows of keys and values, or one matrix."""
     rng = np.random.default_rng(1)
@@ -35,6 +36,7 @@ def cache_and_state():
     return fig
 
 
+@styled
 def bytes_against_tokens(cache_per_token, state, crossover):
     """Bytes of a cache and of the states, against the tokens read so far."""
     tokens = np.array([1, 2**17])
@@ -54,6 +56,7 @@ def bytes_against_tokens(cache_per_token, state, crossover):
     return fig
 
 
+@styled
 def by_hand(keys, values):
     """`v_1 k_1^T + v_2 k_2^T = S_2`, in numbers."""
     first, second = (np.outer(v, k) for v, k in zip(values, keys, strict=True))
@@ -72,6 +75,7 @@ def by_hand(keys, values):
     return fig
 
 
+@styled
 def score_spectra(tokens=64, d=4):
     """Singular values of the scores with and without the exponential."""
     rng = np.random.default_rng(0)
@@ -97,6 +101,7 @@ def score_spectra(tokens=64, d=4):
     return fig
 
 
+@styled
 def masked_scores(tokens=6):
     """All scores, the causal mask, and what is left of the scores."""
     rng = np.random.default_rng(3)
@@ -124,6 +129,7 @@ def masked_scores(tokens=6):
     return fig
 
 
+@styled
 def work_per_token(d=8, tokens=24):
     """Multiplications per token, counted while the code runs."""
     position = np.arange(1, tokens + 1)
@@ -140,6 +146,7 @@ def work_per_token(d=8, tokens=24):
     return fig
 
 
+@styled
 def state_matrix(tokens=3, degrees=45):
     """The state after some tokens, the keys and the query on the unit circle, the read-out."""
     K, q = directions(KEY_DEGREES), directions(degrees)

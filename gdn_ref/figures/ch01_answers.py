@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import delta_rule, gated_delta_rule, linear_attention, scalar_decay
-from .style import COLOUR, figure
+from .style import COLOUR, figure, styled
 
 SETS = {  # line -> what it sets; all other lines set other names
     3: ("timeout", 30.0),
@@ -58,6 +58,7 @@ def answers():
     return found
 
 
+@styled
 def four_answers():
     """One column for each rule, one row for each name; the answers at the end of each file."""
     fig, axes = figure(7.2, 3.3, nrows=2, ncols=4, sharex=True, sharey="row")

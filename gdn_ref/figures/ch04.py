@@ -29,6 +29,7 @@ def decay_masks(C=12):
     return fig
 
 
+@styled
 def decay_mask_widget():
     """The decay mask with sliders: the twin of the page's moving figure."""
 

@@ -8,9 +8,10 @@ from ..chunking import decay
 from ..proofs import ch11_extra as slips
 from ..proofs.data import hard_inputs, relative_error
 from .ch11_flow import chunk_flow as chunk_flow
-from .style import COLOUR, figure, heat
+from .style import COLOUR, figure, heat, styled
 
 
+@styled
 def interaction_and_inverse(C=24):
     """`A`, gated `A`, and the inverse of the gated system, on one chunk."""
     _, k, _, g, beta, _ = hard_inputs(T=C)
@@ -36,6 +37,7 @@ CIRCULATING = {  # slip -> the colour and the dashes of its line
 }
 
 
+@styled
 def slip_errors(seeds=3):
     """The error of the circulating formulas against the decay of a token."""
     alphas = 1 - np.logspace(-4, -0.5, 15)
@@ -53,6 +55,7 @@ def slip_errors(seeds=3):
     return fig
 
 
+@styled
 def hidden_slips():
     """Which slip shows on which data: the error of each, and a ring where it hides."""
     table = slips.errors_by_data()
@@ -98,6 +101,7 @@ def w_weights(form, C=8, alpha=0.8, cosine=0.7, beta=1.0):
     return weights if form == FORMS[1] else gamma[:, None] * weights
 
 
+@styled
 def two_w_forms(form=FORMS[2], C=8, alpha=0.8, cosine=0.7, beta=1.0):
     """The weights of one form beside the right ones, and the difference."""
     right = w_weights(FORMS[0], C, alpha, cosine, beta)

@@ -2,7 +2,7 @@
 
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from .style import COLOUR, figure
+from .style import COLOUR, figure, styled
 
 HEIGHT = 1.15
 BOXES = {  # name -> x, y, width, role
@@ -42,6 +42,7 @@ ROUTES = {  # round the boxes: the old state dashed, what is written under the k
 }
 
 
+@styled
 def chunk_flow():
     """Which product feeds which, in one chunk."""
     fig, ax = figure(6.8, 3.8)

@@ -36,6 +36,7 @@ def ways():
     raise ValueError(f"{LOG}: the table of ways does not end")
 
 
+@styled
 def steps_of_a_call(name):
     """The recorded times of a whole call after each step of the log, over that by its FLOPs."""
     rows = steps("call", name)

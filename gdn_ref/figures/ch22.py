@@ -139,6 +139,7 @@ def band(ax, x, values, looks):
     ax.plot(x, mean, dashes, marker=mark, ms=4, lw=1.4, color=COLOUR[role], label=name)
 
 
+@styled
 def panels(found, tasks, what, xlabel):
     """A panel for each of four tasks; `what(row)` gives x and the values of each seed."""
     fig, axes = figure(6.8, 6.6, nrows=2, ncols=2, sharey=True)

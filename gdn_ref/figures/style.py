@@ -8,11 +8,17 @@ apart, also by colour-blind readers.
 
 import io
 from functools import wraps
+from pathlib import Path
 
 import ipywidgets as widgets
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib import font_manager
 from matplotlib.patches import Rectangle
+
+TYPE = Path(__file__).parent / "type"  # the pages' face, made by book/site/type
+for face in sorted(TYPE.glob("*.ttf")):
+    font_manager.fontManager.addfont(face)
 
 COLOUR = {
     # roles: what a token writes and asks for, and what becomes of it
@@ -64,9 +70,10 @@ RC = {
     "figure.dpi": 100,
     "svg.fonttype": "path",
     "svg.hashsalt": "gdn_ref",
-    "font.family": "DejaVu Sans",
+    "font.family": "GDN Text",
+    "font.monospace": "GDN Mono",
     "font.size": 10,
-    "mathtext.fontset": "cm",
+    "mathtext.fontset": "cm",  # as the formulas of the pages
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": COLOUR["quiet"],

@@ -1,5 +1,6 @@
 """What is left of the theme's style sheets and icons, and what is gone."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -31,6 +32,24 @@ sys.path.remove(EXTENSION)
 )
 def test_a_rule_stays_if_its_classes_are_used(css, kept):
     assert slim.live(css, {"here"}) == kept
+
+
+def test_a_variable_stays_if_something_takes_it():
+    css = '.a{--gone:url("data:;x");--here:1;color:red;--gone-too:var(--far)}.b{--word:2}'
+    taken = [css, "p{top:var( --here)}", "q{top:var(--far)}"]
+    kept = ".a{--here:1;color:red;}.b{--word:2}"
+    assert slim.without_variables([css], {"--word"}, taken) == [kept]
+
+
+@needs_site
+def test_what_has_no_element_in_code_has_the_colour_of_the_rest():
+    css = (SITE / "_static/book.css").read_text(encoding="utf-8")
+    for mode in ("light", "dark"):
+        colours = dict(
+            re.findall(rf'data-theme="{mode}"\] \.highlight( \.\w+)?{{[^}}]*?color: (#\w+)', css)
+        )
+        for name in slim.UNCOLOURED:
+            assert colours.get(f" .{name}", colours[""]) == colours[""], name
 
 
 @needs_site

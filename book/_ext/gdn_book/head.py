@@ -17,6 +17,19 @@ MODE = """{
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
     if (!["light", "dark"].includes(dataset.theme)) dataset.theme = dark ? "dark" : "light";
 }"""
+# The faces of gdn.css come with the style sheet and not after it, so that no line is set twice.
+# A link in the page would do, but a page that is opened from its file may not ask in that way.
+FACES = """<script>
+if (location.protocol !== "file:") {
+    for (const face of ["text-regular", "text-semibold", "text-italic", "mono-regular"]) {
+        const link = document.createElement("link");
+        const root = document.documentElement.dataset.content_root;
+        const href = `${root}_static/vendor/type/${face}.woff2`;
+        Object.assign(link, {rel: "preload", as: "font", crossOrigin: "", href});
+        document.head.append(link);
+    }
+}
+</script>"""
 LENGTH = 200  # search engines show about this many characters
 
 
@@ -40,8 +53,9 @@ def finish_head(app, pagename, templatename, context, doctree):
         for script in context["script_files"]
         if "widget-state" not in str(script.attributes.get("type"))
     ]
+    context["metatags"] = context.get("metatags", "") + FACES
     if doctree is not None:
-        context["metatags"] = context.get("metatags", "") + _meta(app, pagename, context, doctree)
+        context["metatags"] += _meta(app, pagename, context, doctree)
 
 
 def _meta(app, pagename, context, doctree):

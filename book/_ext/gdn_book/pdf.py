@@ -22,6 +22,7 @@ from .onepage import OnePage
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 READY = """async () => {
     await document.fonts.ready;
+    for (const image of document.images) image.loading = "eager";
     await Promise.all([...document.images].map(image => image.decode().catch(() => 0)));
     for (const formula of document.querySelectorAll("[data-tex]")) {
         const drawing = formula.querySelector("svg");  // its TeX is what a screen reader says

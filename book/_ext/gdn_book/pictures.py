@@ -1,4 +1,4 @@
-"""Each drawing says its size, so that its place is kept until it has come.
+"""Each drawing says its size, so that its place is kept until it has come, which it does when near.
 
 A drawing of matplotlib has its size in points; a page has pixels, of which 96 are as long as 72
 points. `gdn.css` lets a drawing that is wider than its column shrink, except on a phone, where its
@@ -18,7 +18,7 @@ def connect(app):
 
 
 def size_pictures(app, exception):
-    """Write width and height into the pages, where they say none."""
+    """Write width and height into the pages, where they say none; all but a page's first wait."""
     if exception or app.builder.format != "html":
         return
     root = Path(app.outdir)
@@ -32,13 +32,16 @@ def size_pictures(app, exception):
         if page.relative_to(root).parts[0] in ("_static", "lite"):
             continue
 
+        html = page.read_text(encoding="utf-8")
+        first = IMAGE.search(html)
+
         def sized(image):
             found = size((page.parent / image[1]).resolve())  # noqa: B023
             if not found or " height=" in image[0]:
                 return image[0]
-            drawing = f'<img width="{found[0]}" height="{found[1]}"{image[0][4:]}'
+            wait = "" if image.start() == first.start() else ' loading="lazy"'  # noqa: B023
+            drawing = f'<img width="{found[0]}" height="{found[1]}"{wait}{image[0][4:]}'
             return f'<span class="gdn-still">{drawing}</span>'
 
-        html = page.read_text(encoding="utf-8")
         if (other := IMAGE.sub(sized, html)) != html:
             page.write_text(other, encoding="utf-8")

@@ -1,8 +1,10 @@
 """The theme's share of a page, without what no page of this book uses.
 
 The theme brings the whole of Bootstrap and Font Awesome. Once the pages are written, its style
-sheets keep only the rules for classes that some page or script names, and its icon fonts only the
-icons that these rules draw. The book's own style sheets stay as they are.
+sheets keep only the rules for classes that some page or script names, of their variables those
+that something takes, and its icon fonts only the icons that these rules draw. The script of
+Bootstrap names all of its parts, of which the theme uses menus, hints and what collapses. The
+book's own style sheets stay as they are. In code, what has the colour of the rest needs no element.
 """
 
 import logging
@@ -13,6 +15,14 @@ import tinycss2
 
 OWN = ("gdn.css", "print.css")  # the second is for the book on paper too, which is no page
 PUT_TOGETHER = re.compile("bs-")  # classes whose names scripts make from parts
+VARIABLE = re.compile(
+    r"""(?<![\w-])(--[\w-]+)\s*:(?:"[^"]*"|'[^']*'|url\([^)]*\)|[^;{}"'])*(?:;|(?=\}))"""
+)
+TAKEN = re.compile(r"var\(\s*(--[\w-]+)")
+BOOTSTRAP = "active collapse collapsed collapsing disabled dropup fade show tooltip tooltip-arrow"
+BOOTSTRAP = {*BOOTSTRAP.split(), "tooltip-inner"}
+UNCOLOURED = {"n", "nn", "nx", "p", "pm", "w"}  # of code: names, signs and white space
+PLAIN = re.compile(rf'<span class="(?:{"|".join(sorted(UNCOLOURED))})">([^<]*)</span>')
 ICON = re.compile("[\ue000-\uf8ff]")
 WOFF2 = re.compile(r'url\([^)]*/fontawesome/[^)]*\.woff2\)\s*format\("woff2"\),')
 
@@ -28,12 +38,17 @@ def slim(app, exception):
     script = site / "_static" / "scripts" / "fontawesome.js"
     if script.is_file():  # 1.5 MB, and it names every icon
         script.write_text("// The icons come from the web font in the style sheet.\n")
-    used, icons = words(site), set()
-    for path in (site / "_static").rglob("*.css"):
-        if path.name not in OWN:
-            css = WOFF2.sub("", live(path.read_text(encoding="utf-8"), used))
-            path.write_text(css, encoding="utf-8")
-            icons.update(ICON.findall(css))
+    for path in pages(site):
+        html = path.read_text(encoding="utf-8")
+        path.write_text(PLAIN.sub(r"\1", html), encoding="utf-8")
+    used = words(site)
+    sheets = {p: p.read_text(encoding="utf-8") for p in (site / "_static").rglob("*.css")}
+    theirs = [path for path in sheets if path.name not in OWN]
+    sheets |= {path: WOFF2.sub("", live(sheets[path], used)) for path in theirs}
+    kept = without_variables([sheets[path] for path in theirs], used, sheets.values())
+    for path, css in zip(theirs, kept, strict=True):
+        path.write_text(css, encoding="utf-8")
+    icons = set(ICON.findall("".join(kept)))
     for font in (site / "_static").rglob("fontawesome/webfonts/*.ttf"):
         font.with_suffix(".woff2").unlink(missing_ok=True)
         keep_icons(font, icons)
@@ -41,18 +56,28 @@ def slim(app, exception):
 
 def words(site):
     """Every word of the pages and their scripts: a class that is not among them is not used."""
-    paths = [path for kind in ("html", "js") for path in site.rglob(f"*.{kind}")]
-    found = set()
-    for path in paths:
+    scripts = (path for path in site.rglob("*.js") if path.name != "bootstrap.js")
+    found = set(BOOTSTRAP)
+    for path in (*pages(site), *scripts):
         if path.relative_to(site).parts[0] not in ("lite", "searchindex.js"):
             found.update(re.findall(r"[\w-]+", path.read_text(encoding="utf-8")))
     return found
+
+
+def pages(site):
+    return [path for path in site.rglob("*.html") if path.relative_to(site).parts[0] != "lite"]
 
 
 def live(css, used):
     """The style sheet without the rules for classes that are not among the words `used`."""
     rules = tinycss2.parse_stylesheet(css, skip_comments=True, skip_whitespace=True)
     return "".join(_live_rule(rule, used) for rule in rules)
+
+
+def without_variables(sheets, used, every):
+    """The style sheets without the variables that none of `every` takes and that `used` lacks."""
+    taken = used.union(*(TAKEN.findall(css) for css in every))
+    return [VARIABLE.sub(lambda one: one[0] if one[1] in taken else "", css) for css in sheets]
 
 
 def _live_rule(rule, used):
