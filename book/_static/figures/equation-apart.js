@@ -40,7 +40,7 @@ GDN.figure("equation-apart", (host) => {
   const drawing = host.querySelector(".gdn-drawing");
   const line = GDN.html(drawing, "div", { class: "gdn-apart-line", role: "group",
     "aria-label": "The equation; each letter is a button" });
-  const panel = GDN.html(drawing, "div", { class: "gdn-apart-panel" });
+  const panel = GDN.html(drawing, "div", { class: "gdn-apart-panel gdn-readout" });
   const words = GDN.html(panel, "div", { class: "gdn-apart-words", "aria-live": "polite" });
   const matrix = GDN.html(panel, "table", { class: "gdn-apart-matrix" });
   const code = GDN.html(drawing, "div", { class: "gdn-apart-code" });
