@@ -18,6 +18,7 @@ from pathlib import Path
 import yaml
 
 from .onepage import OnePage
+from .pack import pack
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 READY = """async () => {
@@ -64,7 +65,7 @@ def print_book(html, out):
         }
         page.evaluate(FILL_IN, numbers)
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_bytes(page.pdf(tagged=True, **options))
+        out.write_bytes(pack(page.pdf(tagged=True, **options)))
         chromium.close()
     return len(first.pages)
 
