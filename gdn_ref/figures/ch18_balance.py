@@ -6,7 +6,7 @@ from ..distributed import CPContext
 from .ch18_model import causal_work
 from .style import COLOUR, figure, styled
 
-NAMES = {"contiguous": "a shard a rank", "zigzag": "zig-zag: two shards a rank"}
+NAMES = {"contiguous": "one shard per rank", "zigzag": "zig-zag: two shards per rank"}
 
 
 def owners(R, layout):

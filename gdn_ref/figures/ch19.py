@@ -141,7 +141,7 @@ def sizes():
     fig, axes = figure(6.6, 3.6, nrows=2)
     roles = ("key", "decay", "first", "second", "state", "third")
     for ax, what, unit in zip(
-        axes, ("parameters", "flops"), ("million parameters", "MFLOP a token"), strict=True
+        axes, ("parameters", "flops"), ("million parameters", "MFLOP per token"), strict=True
     ):
         for row, x in enumerate(MODELS.values()):
             left = 0.0
@@ -191,7 +191,7 @@ def block_diagram(part="rule", model="Qwen3-Next 80B-A3B"):
         ax.text(left + width / 2, top + height / 2, box.title, ha="center", va="center", fontsize=9)
     found = numbers(chosen, x)
     ax.text(6, 480, f"{chosen.formula.replace('$', '')}\n{chosen.says}\n{model}: {found['shape']}; "
-            f"{found['parameters']:,} parameters; {found['flops']:,} FLOPs a token",
+            f"{found['parameters']:,} parameters; {found['flops']:,} FLOPs per token",
             va="top", fontsize=9)  # fmt: skip
     return fig
 

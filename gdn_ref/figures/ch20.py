@@ -119,7 +119,7 @@ def flops_against_context(x=NEXT):
     ax.text(2**16, 130, "attention everywhere", color=COLOUR["quiet"], ha="right")
     ax.set_xticks([2**8, 2**12, 2**16, 2**20], ["256", "4 Ki", "64 Ki", "1 Mi"])
     ax.minorticks_off()
-    ax.set(xlabel="context, tokens", ylabel="$10^9$ FLOPs a token", ylim=(0.03, 1000))
+    ax.set(xlabel="context, tokens", ylabel="$10^9$ FLOPs per token", ylim=(0.03, 1000))
     return fig
 
 
@@ -151,7 +151,7 @@ def decode_parts(x=NEXT, T=32768, batches=(1, 8, 64, 512)):
             ax.text(left + 0.1, y, f"{left:.2f}", va="center", fontsize=9)
     ax.set_yticks(np.arange(len(batches)) + 0.18, [f"{n:,}" for n in batches])
     ax.set(ylim=(len(batches) - 0.35, -0.35), xlim=(0, 11.5))
-    ax.set(ylabel="sequences in a step", xlabel=f"GB moved a token, context {T:,}")
+    ax.set(ylabel="sequences in a step", xlabel=f"GB moved per token, context {T:,}")
     for n, (name, role) in enumerate(PAINT.items()):
         ax.text(8.2, 1.9 + 0.36 * n, name, color=COLOUR[role], va="center")
     return fig
@@ -186,7 +186,7 @@ def hybrid_cost(model="Qwen3-Next 80B-A3B", context=32768, eighths=2, n=8):
         ax.plot(context, here[name] / unit, "o", ms=8, color=COLOUR["ink"])
         ax.set_yscale("log", base=10)
     axes[1].axhline(here["weights"] / BANDWIDTH * 1e3, color=COLOUR["weights"], ls=":")
-    axes[0].set(ylabel="GiB a sequence", title=f"{here['kept'] / 2**30:.3g} GiB; "
+    axes[0].set(ylabel="GiB per sequence", title=f"{here['kept'] / 2**30:.3g} GiB; "
                 f"{here['moved'] / BANDWIDTH * 1e3:.3g} ms a step")  # fmt: skip
     axes[1].set(ylabel="ms a step, at least", xlabel="context, tokens")
     axes[1].set_xticks([2**8, 2**12, 2**16, 2**20], ["256", "4 Ki", "64 Ki", "1 Mi"])

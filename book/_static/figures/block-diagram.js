@@ -7,15 +7,15 @@ GDN.figure("block-diagram", (host) => {
   const boxes = [
     {"key": "x", "title": "token x", "formula": "x_t", "says": "the hidden vector of one token, after the stack's norm", "role": "ink", "place": [150, 4, 100, 30], "after": []},
     {"key": "qkv", "title": "W_q, W_k, W_v", "formula": "W_q x, W_k x, W_v x", "says": "three linear maps: what to ask for, where to write, what to write", "role": "key", "place": [6, 62, 148, 34], "after": ["x"]},
-    {"key": "a", "title": "W_a", "formula": "a = W_a x", "says": "one number a value head: how much this token wants to forget", "role": "decay", "place": [168, 62, 60, 34], "after": ["x"]},
-    {"key": "b", "title": "W_b", "formula": "b = W_b x", "says": "one number a value head: how strongly this token writes", "role": "error", "place": [242, 62, 60, 34], "after": ["x"]},
-    {"key": "z", "title": "W_g", "formula": "z = W_g x", "says": "one number a value dimension: what may leave the layer", "role": "first", "place": [316, 62, 78, 34], "after": ["x"]},
+    {"key": "a", "title": "W_a", "formula": "a = W_a x", "says": "one number per value head: how much this token wants to forget", "role": "decay", "place": [168, 62, 60, 34], "after": ["x"]},
+    {"key": "b", "title": "W_b", "formula": "b = W_b x", "says": "one number per value head: how strongly this token writes", "role": "error", "place": [242, 62, 60, 34], "after": ["x"]},
+    {"key": "z", "title": "W_g", "formula": "z = W_g x", "says": "one number per value dimension: what may leave the layer", "role": "first", "place": [316, 62, 78, 34], "after": ["x"]},
     {"key": "conv", "title": "conv, SiLU", "formula": "q', k', v = silu(bias + Σ w_i x_(t−W+1+i))", "says": "each channel mixes its last inputs, so a key may be that of the token before", "role": "second", "place": [6, 132, 148, 34], "after": ["qkv"]},
-    {"key": "alpha", "title": "α", "formula": "α = exp(−A softplus(a + dt_bias))", "says": "the share of the memory that stays", "role": "decay", "place": [168, 132, 60, 34], "after": ["a"]},
-    {"key": "beta", "title": "β", "formula": "β = σ(b), or 2 σ(b)", "says": "the share of the old answer that goes", "role": "error", "place": [242, 132, 60, 34], "after": ["b"]},
+    {"key": "alpha", "title": "α", "formula": "α = exp(−A softplus(a + dt_bias))", "says": "the share of the memory that is kept", "role": "decay", "place": [168, 132, 60, 34], "after": ["a"]},
+    {"key": "beta", "title": "β", "formula": "β = σ(b), or 2 σ(b)", "says": "the share of the old read that is erased", "role": "error", "place": [242, 132, 60, 34], "after": ["b"]},
     {"key": "unit", "title": "q, k to length 1", "formula": "k = k' / √(|k'|² + 10⁻⁶), q likewise over √K", "says": "so that the transition never stretches the memory", "role": "key", "place": [6, 202, 148, 34], "after": ["conv"]},
     {"key": "rule", "title": "gated delta rule", "formula": "S = αS + β(v − αSk)kᵀ, o = Sq", "says": "decay, read, correct, write, read out", "role": "state", "place": [6, 272, 296, 40], "after": ["unit", "alpha", "beta"]},
-    {"key": "norm", "title": "norm, then gate", "formula": "w o / rms(o) · silu(z)", "says": "every head leaves with one loudness, then the token lets through what it wants", "role": "first", "place": [150, 348, 244, 34], "after": ["rule", "z"]},
+    {"key": "norm", "title": "norm, then gate", "formula": "w o / rms(o) · silu(z)", "says": "the outputs of all heads get one size, then the token's gate scales each entry", "role": "first", "place": [150, 348, 244, 34], "after": ["rule", "z"]},
     {"key": "out", "title": "W_o", "formula": "y = W_o (all heads)", "says": "back to the width of a token", "role": "third", "place": [150, 418, 100, 34], "after": ["norm"]},
   ];
   const models = {
@@ -170,7 +170,7 @@ GDN.figure("block-diagram", (host) => {
     const costs = [
       parameters ? `Learns ${large(parameters)} parameters (${share(parameters, "parameters")})`
         : "Learns nothing",
-      flops ? `takes ${large(flops)} FLOPs a token (${share(flops, "flops")})` : "multiplies next to nothing",
+      flops ? `takes ${large(flops)} FLOPs per token (${share(flops, "flops")})` : "multiplies next to nothing",
       keeps ? `keeps ${count(keeps)} bytes, of the layer's ${count(model.cache)}`
         : "keeps nothing",
     ];

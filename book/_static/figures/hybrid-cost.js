@@ -3,7 +3,7 @@
 "use strict";
 GDN.figure("hybrid-cost", (host) => {
   const width = 440, height = 470, left = 58, right = 424;
-  const bandwidth = 3.35e12; // bytes a second
+  const bandwidth = 3.35e12; // bytes per second
   const models = [ // as in gdn_ref.figures.ch20_models
     { name: "Qwen3-Next 80B-A3B", layers: 48, width: 2048, q: 16, kv: 2, head: 256, hk: 16, hv: 32,
       dk: 128, dv: 128, ffn: 512, vocab: 151936, gated: 1, experts: 512, chosen: 10, shared: 512 },
@@ -81,7 +81,7 @@ GDN.figure("hybrid-cost", (host) => {
       });
     };
   };
-  const memory = panel("GiB a sequence", 34, 196, "bytes");
+  const memory = panel("GiB per sequence", 34, 196, "bytes");
   const time = panel("ms a step, at least", 248, 410, "time");
   for (const [T, name] of [[256, "256"], [4096, "4 Ki"], [65536, "64 Ki"], [2 ** 20, "1 Mi"]]) {
     text({ x: x(T), y: 428, "text-anchor": T < 2 ** 20 ? "middle" : "end" }, name);
