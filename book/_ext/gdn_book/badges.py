@@ -27,7 +27,7 @@ def add_badges(app, doctree, docname):
 
 
 def _legend(links):
-    return f"<dl><dt>Symbols</dt><dd>{links}</dd></dl>" if links else ""
+    return f"<dl><dt>Symbols</dt><dd class=gdn-letters>{links}</dd></dl>" if links else ""
 
 
 def badge(app, docname, label, found, legend=""):

@@ -25,8 +25,11 @@ DISPLAY = re.compile(
     r"\s*(\\\[.*?\\\]|\\begin\{.*?)\s*</div>",
     re.S,
 )
+NAMED = (
+    " data-named"  # of a formula in a link that says in words what it is: only the drawing is set
+)
 # A browser may break a line on either side of a drawing, also before a comma: these stay together.
-SET = r'<span class="math [^>]*><svg.*?</math></span>'
+SET = r'<span class="math"[^>]*><svg.*?</svg>(?:<math.*?</math>)?</span>'
 TORN = re.compile(
     rf"([(\[\u201c\u2018]*)(<(a|em|strong)\b[^>]*>)?({SET})(</\3>)?"
     r"((?:\u2019s\b|[^\w\s<&(\[])*)",
@@ -108,9 +111,10 @@ def with_formulas(app, html):
 
     def inline(match):
         attributes, tex = match[1], tex_of(match[2])
+        if attributes == NAMED:
+            return f'<span class="math">{app.gdn_formulas[tex, False].get("svg", "")}</span>'
         return (
-            f'<span class="math notranslate nohighlight"{attributes} data-tex="{escape(tex)}">'
-            f"{drawing(tex, False)}</span>"
+            f'<span class="math"{attributes} data-tex="{escape(tex)}">{drawing(tex, False)}</span>'
         )
 
     def display(match):

@@ -13,6 +13,7 @@ from pathlib import Path
 from docutils import nodes
 
 from . import previews
+from .maths import NAMED
 
 HEAD = "symbol"
 GREEK = [
@@ -112,11 +113,11 @@ def links(app, docname, tex):
     for code in codes(tex):
         for anchor, formula, meaning in app.gdn_symbols.get(code, ())[:1]:
             told[anchor] = (
-                f'<a class="reference internal" href="{escape(home)}#{anchor}" '
-                f'aria-label="{escape(_plain(meaning))}">'
-                f'<span class="math notranslate nohighlight">\\({escape(formula)}\\)</span></a>'
+                f'<a href="{escape(home)}#{anchor}" aria-label="{escape(_plain(meaning))}">'
+                f'<span class="math notranslate nohighlight"{NAMED}>\\({escape(formula)}\\)</span>'
+                "</a>"
             )
-    return ", ".join(told.values())
+    return " ".join(told.values())
 
 
 def _plain(meaning):

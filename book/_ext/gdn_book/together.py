@@ -18,6 +18,11 @@ URL = re.compile(r"url\((?!['\"]?(?:data:|#))['\"]?([^'\")]+)['\"]?\)")
 NOTES = re.compile(
     r'@charset "[^"]*";|/\*# sourceMappingURL=.*?\*/|^//# sourceMappingURL=.*$', re.M
 )
+# Comments but those of a licence, and what sets lines in; of a script, only lines of comment.
+TALK = {
+    ".css": re.compile(r"/\*(?!!).*?\*/|(?<=\n)[ \t]+|\n(?=\n)", re.S),
+    ".js": re.compile(r"^[ \t]*//[^\n]*\n", re.M),
+}
 SEARCH = ("searchindex.js", "_static/searchtools.js", "_static/language_data.js")
 OPTIONS = "_static/documentation_options.js"  # short, and scripts in the head add to it
 
@@ -80,7 +85,8 @@ def shared(root, pages, pattern):
 
 
 def text(root, name):
-    return NOTES.sub("", (root / name).read_text(encoding="utf-8")).strip()
+    content = NOTES.sub("", (root / name).read_text(encoding="utf-8"))
+    return TALK[Path(name).suffix].sub("", content).strip()
 
 
 def sheet(root, name, medium):

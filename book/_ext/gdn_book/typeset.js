@@ -113,12 +113,13 @@ function set([tex, display]) {
     const ex = (size) => `${+parseFloat(size).toFixed(2)}ex`;
     const box = viewBox.split(" ").map(number).join(" ");
     const [, depth] = style.match(/vertical-align: (.+)ex/) ?? [];
+    const high = display ? ` height=${ex(height)}` : ""; // in a line it follows from the width
     const low = depth ? ` style=vertical-align:${ex(depth)}` : "";
     const [whole] = node.children;
     const from = {x0: 0, y0: 0, sx: 1, sy: 1};
     const signs = whole.children.map((child) => drawn(child, from)).join("");
     return {
-      svg: `<svg aria-hidden=true width=${ex(width)} height=${ex(height)}${low} ` +
+      svg: `<svg aria-hidden=true width=${ex(width)}${high}${low} ` +
         `viewBox="${box}">${signs}</svg>`,
       math: spoken(item.root),
     };
