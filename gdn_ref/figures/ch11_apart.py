@@ -143,7 +143,7 @@ def _piece(tex, key):
 def _row(key, part, matrix):
     tex, shape, says, label, words, file, kernel_words = part
     return (
-        f'<tr data-part="{key}"><th scope="row">{_math(tex)}</th><td>{_math(shape)}</td>'
+        f'<tr data-part="{key}"><td>{_math(tex)}</td><td>{_math(shape)}</td>'
         f"<td>{says}</td>"
         f'<td class="gdn-apart-few">{_matrix(matrix)}</td>'
         f'<td><code class="gdn-eq">{label}</code></td>'

@@ -55,7 +55,8 @@ GDN.figure("equation-apart", (host) => {
     for (const piece of pieces.children) {
       const key = piece.dataset?.part;
       const node = GDN.html(line, key ? "button" : "span", key
-        ? { type: "button", "aria-pressed": String(key === part), "data-part": key } : {});
+        ? { type: "button", "aria-pressed": String(key === part), "data-part": key,
+          "aria-label": cells(key)[2].textContent } : {});
       node.append(...copies(piece));
       if (piece.matches("a, code")) node.classList.add("gdn-apart-number");
       if (key) node.addEventListener("click", () => choose(key));
