@@ -126,8 +126,11 @@ class Visit:
     def wears(self, mode):
         """Wait for the mode, and for colours that pass into each other."""
         self.page.wait_for_function(f"document.documentElement.dataset.theme === '{mode}'")
-        self.page.evaluate("""() => Promise.allSettled(document.getAnimations()
-            .filter((one) => one instanceof CSSTransition).map((one) => one.finished))""")
+        self.page.evaluate("""() => Promise.race([
+            Promise.allSettled(document.getAnimations()
+                .filter((one) => one instanceof CSSTransition).map((one) => one.finished)),
+            new Promise((later) => setTimeout(later, 2000)),  // one that paints nothing never ends
+        ])""")
 
     @contextmanager
     def on_paper(self):

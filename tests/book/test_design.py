@@ -122,7 +122,7 @@ KINDS = {  # what is shown beside a link, and a link that leads to it
     "an equation elsewhere": "article p a[href*='.html#equation-']",
     "an equation here": "article p a[href^='#equation-']",
     "an equation from code": "article .highlight a.gdn-cite",
-    "a theorem": "article p a[href*='#thm-']",
+    "a theorem": "article p:not(.solution p) a[href*='#thm-']",
     "a figure": "article p a.reference[href*='#fig-']",
     "a source": "article p a[href*='#id']",
     "a term": "article p a[href*='#term-'], article dd a[href*='#term-']",

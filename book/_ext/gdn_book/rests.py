@@ -211,7 +211,8 @@ def _line(start, end):
 def _box(app, docname, label, x, y):
     number, address = _link(app, docname, label)
     return (
-        f'<g data-label="{label}" data-href="{escape(address)}" transform="translate({x} {y})">'
+        f'<g id="{label}" data-label="{label}" data-href="{escape(address)}" '
+        f'transform="translate({x} {y})">'
         f'<rect width="{BOX[0]}" height="{BOX[1]}" rx="2"/>'
         f'<text x="{BOX[0] / 2}" y="{BOX[1] - 3.4}">{number}</text></g>'
     )

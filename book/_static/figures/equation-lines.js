@@ -198,7 +198,7 @@ GDN.figure("equation-lines", (host) => {
   lines.forEach((entry, n) => {
     if (entry.file !== heading) {
       heading = entry.file;
-      GDN.html(code, "h4", {}, heading);
+      GDN.html(code, "p", { class: "gdn-file" }, heading);
     }
     entry.node = GDN.html(code, "div");
     GDN.html(entry.node, "span", {}, `${entry.line}`);
