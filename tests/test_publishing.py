@@ -290,7 +290,7 @@ def test_make_lab_says_what_to_do_as_root(tmp_path):
 def test_the_readme_names_the_host_that_a_browser_asks():
     from jupyterlite_pyodide_kernel.constants import PYODIDE_CDN_URL
 
-    hosts = README[README.index("## What asks other hosts") :]
+    hosts = README[README.index("## What contacts other hosts") :]
     assert PYODIDE_CDN_URL.split("/")[2] in hosts
 
 

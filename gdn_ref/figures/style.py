@@ -7,7 +7,7 @@ apart, also by colour-blind readers.
 """
 
 import io
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 
 import ipywidgets as widgets
@@ -17,8 +17,6 @@ from matplotlib import font_manager
 from matplotlib.patches import Rectangle
 
 TYPE = Path(__file__).parent / "type"  # the pages' face, made by book/site/type
-for face in sorted(TYPE.glob("*.ttf")):
-    font_manager.fontManager.addfont(face)
 
 COLOUR = {
     # roles: what a token writes and asks for, and what becomes of it
@@ -84,11 +82,19 @@ RC = {
 }
 
 
+@cache
+def add_faces():
+    """Make the faces known to Matplotlib: not on import, when a browser may have none yet."""
+    for face in sorted(TYPE.glob("*.ttf")):
+        font_manager.fontManager.addfont(face)
+
+
 def styled(draw):
     """Draw in the book's look: text, legends and arrows take theirs when they are made."""
 
     @wraps(draw)
     def drawn(*arguments, **options):
+        add_faces()
         with plt.rc_context(RC):
             return draw(*arguments, **options)
 
