@@ -89,13 +89,18 @@ def add_faces():
         font_manager.fontManager.addfont(face)
 
 
+def look(**changes):
+    """A context in which Matplotlib has the book's look, with some settings of your own."""
+    add_faces()
+    return plt.rc_context({**RC, **changes})
+
+
 def styled(draw):
     """Draw in the book's look: text, legends and arrows take theirs when they are made."""
 
     @wraps(draw)
     def drawn(*arguments, **options):
-        add_faces()
-        with plt.rc_context(RC):
+        with look():
             return draw(*arguments, **options)
 
     return drawn

@@ -114,9 +114,9 @@ def draw_card(app, exception):
         return
     import matplotlib.pyplot as plt
 
-    from gdn_ref.figures.style import COLOUR, RC, cells
+    from gdn_ref.figures.style import COLOUR, cells, look
 
-    with plt.rc_context({**RC, "savefig.transparent": False}):
+    with look(**{"savefig.transparent": False}):
         card = plt.figure(figsize=(12, 6.3), dpi=100, facecolor="white")
         card.text(0.07, 0.72, app.config.project, fontsize=38, weight="bold", color=COLOUR["ink"])
         card.text(0.07, 0.60, "From softmax attention to a GPU kernel,", fontsize=22)
