@@ -11,6 +11,8 @@ pointer to go to is left out.
 Reference: `gdn_ref.ops.unit_rows`, `gdn_ref.ops.log_decay`.
 """
 
+from collections import namedtuple
+
 import torch
 import triton
 import triton.language as tl
@@ -21,7 +23,7 @@ from .host.launch import cdiv, launcher, types
 from .host.layout import stride_of_tokens, width_of_token
 from .host.memory import contiguous, in_dtype, new
 
-TILE = 4096  # numbers in a program's rows of queries: 32 registers a thread
+ROW_NUMBERS = 4096  # numbers in a program's rows of queries: 32 registers a thread
 
 
 class Activations:
@@ -53,9 +55,10 @@ class Activations:
         constants = {"H": self.H, "HV": HV, "K": K, "FACTOR": 2.0 if negative else 1.0}
         constants |= row_tiles(K, HV // self.H)
         self.rows = constants["ROWS"]
+        case = ActivationsCase(**constants)
         what = (*types(*tensors), dtype, *self.acts_on)
         self.start, self.start_back = (
-            launcher(kernel, constants, what, num_warps=4)
+            launcher(kernel, case, what, num_warps=4)
             for kernel in (activate_kernel, activation_gradients_kernel)
         )
 
@@ -127,25 +130,44 @@ def strides_of(tensors):
 def row_tiles(K, group):
     """Rows of a program, and blocks that hold a row and the numbers beside its rows."""
     BK = 1 << (K - 1).bit_length()
-    ROWS = TILE // BK
+    ROWS = ROW_NUMBERS // BK
     return {"BK": BK, "ROWS": ROWS, "NUMBERS": 1 << (ROWS * group - 1).bit_length()}
 
 
+# what a launch gives: pointers to what is given and what is made; rows; strides from token to token
+ActivateGiven = namedtuple(
+    "ActivateGiven",
+    "q_ptr k_ptr g_ptr beta_ptr A_log_ptr dt_bias_ptr "
+    "unit_q_ptr unit_k_ptr log_decay_ptr strength_ptr rows q_stride k_stride g_stride beta_stride",
+)
+# the same with gradients of what was made, and of what was given
+ActivationGradientsGiven = namedtuple(
+    "ActivationGradientsGiven",
+    "q_ptr k_ptr g_ptr beta_ptr A_log_ptr dt_bias_ptr "
+    "dunit_q_ptr dunit_k_ptr dlog_decay_ptr dstrength_ptr dq_ptr dk_ptr dg_ptr dbeta_ptr "
+    "rows q_stride k_stride g_stride beta_stride",
+)
+# what is known in advance: heads, their dimensions, what the sigmoid is multiplied with; blocks
+ActivationsCase = namedtuple("ActivationsCase", "H HV K FACTOR BK ROWS NUMBERS")
+
+
 @triton.jit
-def rows_of(pid, rows, stride, H: tl.constexpr, K: tl.constexpr, BK: tl.constexpr,
-            ROWS: tl.constexpr):  # fmt: skip
+def rows_of(pid, rows, stride, case: tl.constexpr):
     """Where a program's rows lie, tokens `stride` apart; where they go; and which there are."""
-    row = pid.to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
-    dim = tl.arange(0, BK)[None, :]
+    H: tl.constexpr = case.H
+    K: tl.constexpr = case.K
+    row = pid.to(tl.int64) * case.ROWS + tl.arange(0, case.ROWS)[:, None]
+    dim = tl.arange(0, case.BK)[None, :]
     return row // H * stride + row % H * K + dim, row * K + dim, (row < rows) & (dim < K)
 
 
 @triton.jit
-def numbers_of(pid, rows, stride, H: tl.constexpr, HV: tl.constexpr, ROWS: tl.constexpr,
-               NUMBERS: tl.constexpr):  # fmt: skip
+def numbers_of(pid, rows, stride, case: tl.constexpr):
     """The same for its numbers, and their heads."""
-    own: tl.constexpr = ROWS * (HV // H)
-    i = tl.arange(0, NUMBERS)
+    H: tl.constexpr = case.H
+    HV: tl.constexpr = case.HV
+    own: tl.constexpr = case.ROWS * (HV // H)
+    i = tl.arange(0, case.NUMBERS)
     number = pid.to(tl.int64) * own + i
     valid = (i < own) & (number < rows * (HV // H))
     return number // HV * stride + number % HV, number, number % HV, valid
@@ -167,33 +189,32 @@ def gate_input(g_ptr, A_log_ptr, dt_bias_ptr, at, head, valid):
     return rate, x
 
 
-@triton.jit(do_not_specialize=["rows", "q_stride", "k_stride", "g_stride", "beta_stride"])
-def activate_kernel(
-    # pointers: what is given, what is made
-    q_ptr, k_ptr, g_ptr, beta_ptr, A_log_ptr, dt_bias_ptr,
-    unit_q_ptr, unit_k_ptr, log_decay_ptr, strength_ptr,
-    # sizes, and strides from token to token
-    rows, q_stride, k_stride, g_stride, beta_stride,
-    H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, FACTOR: tl.constexpr,
-    # blocks
-    BK: tl.constexpr, ROWS: tl.constexpr, NUMBERS: tl.constexpr,
-):  # fmt: skip
+@triton.jit
+def activate_kernel(given: ActivateGiven, case: tl.constexpr):
     pid = tl.program_id(0)
-    if unit_q_ptr is not None:
-        at, to, valid = rows_of(pid, rows, q_stride, H, K, BK, ROWS)
-        q = tl.load(q_ptr + at, mask=valid, other=0.0).to(tl.float32)
-        tl.store(unit_q_ptr + to, (q * inverse_norm(q)).to(unit_q_ptr.dtype.element_ty), mask=valid)
-        at, to, valid = rows_of(pid, rows, k_stride, H, K, BK, ROWS)
-        k = tl.load(k_ptr + at, mask=valid, other=0.0).to(tl.float32)
-        tl.store(unit_k_ptr + to, (k * inverse_norm(k)).to(unit_k_ptr.dtype.element_ty), mask=valid)
-    if log_decay_ptr is not None:
-        at, to, head, valid = numbers_of(pid, rows, g_stride, H, HV, ROWS, NUMBERS)
-        rate, x = gate_input(g_ptr, A_log_ptr, dt_bias_ptr, at, head, valid)
-        tl.store(log_decay_ptr + to, -rate * softplus(x), mask=valid)
-    if strength_ptr is not None:
-        at, to, head, valid = numbers_of(pid, rows, beta_stride, H, HV, ROWS, NUMBERS)
-        beta = tl.load(beta_ptr + at, mask=valid, other=0.0).to(tl.float32)
-        tl.store(strength_ptr + to, FACTOR * tl.sigmoid(beta), mask=valid)
+    if given.unit_q_ptr is not None:
+        at, to, valid = rows_of(pid, given.rows, given.q_stride, case)
+        q = tl.load(given.q_ptr + at, mask=valid, other=0.0).to(tl.float32)
+        tl.store(
+            given.unit_q_ptr + to,
+            (q * inverse_norm(q)).to(given.unit_q_ptr.dtype.element_ty),
+            mask=valid,
+        )
+        at, to, valid = rows_of(pid, given.rows, given.k_stride, case)
+        k = tl.load(given.k_ptr + at, mask=valid, other=0.0).to(tl.float32)
+        tl.store(
+            given.unit_k_ptr + to,
+            (k * inverse_norm(k)).to(given.unit_k_ptr.dtype.element_ty),
+            mask=valid,
+        )
+    if given.log_decay_ptr is not None:
+        at, to, head, valid = numbers_of(pid, given.rows, given.g_stride, case)
+        rate, x = gate_input(given.g_ptr, given.A_log_ptr, given.dt_bias_ptr, at, head, valid)
+        tl.store(given.log_decay_ptr + to, -rate * softplus(x), mask=valid)
+    if given.strength_ptr is not None:
+        at, to, head, valid = numbers_of(pid, given.rows, given.beta_stride, case)
+        beta = tl.load(given.beta_ptr + at, mask=valid, other=0.0).to(tl.float32)
+        tl.store(given.strength_ptr + to, case.FACTOR * tl.sigmoid(beta), mask=valid)
 
 
 @triton.jit
@@ -207,31 +228,21 @@ def row_gradient(x_ptr, dy_ptr, dx_ptr, at, to, valid):
     tl.store(dx_ptr + to, dx.to(dx_ptr.dtype.element_ty), mask=valid)
 
 
-@triton.jit(do_not_specialize=["rows", "q_stride", "k_stride", "g_stride", "beta_stride"])
-def activation_gradients_kernel(
-    # pointers: what was given, gradients of what was made, gradients of what was given
-    q_ptr, k_ptr, g_ptr, beta_ptr, A_log_ptr, dt_bias_ptr,
-    dunit_q_ptr, dunit_k_ptr, dlog_decay_ptr, dstrength_ptr,
-    dq_ptr, dk_ptr, dg_ptr, dbeta_ptr,
-    # sizes, and strides from token to token
-    rows, q_stride, k_stride, g_stride, beta_stride,
-    H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, FACTOR: tl.constexpr,
-    # blocks
-    BK: tl.constexpr, ROWS: tl.constexpr, NUMBERS: tl.constexpr,
-):  # fmt: skip
+@triton.jit
+def activation_gradients_kernel(given: ActivationGradientsGiven, case: tl.constexpr):
     pid = tl.program_id(0)
-    if dq_ptr is not None:
-        at, to, valid = rows_of(pid, rows, q_stride, H, K, BK, ROWS)
-        row_gradient(q_ptr, dunit_q_ptr, dq_ptr, at, to, valid)
-        at, to, valid = rows_of(pid, rows, k_stride, H, K, BK, ROWS)
-        row_gradient(k_ptr, dunit_k_ptr, dk_ptr, at, to, valid)
-    if dg_ptr is not None:  # eq-gate-gradient
-        at, to, head, valid = numbers_of(pid, rows, g_stride, H, HV, ROWS, NUMBERS)
-        rate, x = gate_input(g_ptr, A_log_ptr, dt_bias_ptr, at, head, valid)
-        dg = tl.load(dlog_decay_ptr + to, mask=valid, other=0.0)
-        tl.store(dg_ptr + to, -rate * tl.sigmoid(x) * dg, mask=valid)
-    if dbeta_ptr is not None:
-        at, to, head, valid = numbers_of(pid, rows, beta_stride, H, HV, ROWS, NUMBERS)
-        s = tl.sigmoid(tl.load(beta_ptr + at, mask=valid, other=0.0).to(tl.float32))
-        dbeta = tl.load(dstrength_ptr + to, mask=valid, other=0.0)
-        tl.store(dbeta_ptr + to, FACTOR * s * (1 - s) * dbeta, mask=valid)
+    if given.dq_ptr is not None:
+        at, to, valid = rows_of(pid, given.rows, given.q_stride, case)
+        row_gradient(given.q_ptr, given.dunit_q_ptr, given.dq_ptr, at, to, valid)
+        at, to, valid = rows_of(pid, given.rows, given.k_stride, case)
+        row_gradient(given.k_ptr, given.dunit_k_ptr, given.dk_ptr, at, to, valid)
+    if given.dg_ptr is not None:  # eq-gate-gradient
+        at, to, head, valid = numbers_of(pid, given.rows, given.g_stride, case)
+        rate, x = gate_input(given.g_ptr, given.A_log_ptr, given.dt_bias_ptr, at, head, valid)
+        dg = tl.load(given.dlog_decay_ptr + to, mask=valid, other=0.0)
+        tl.store(given.dg_ptr + to, -rate * tl.sigmoid(x) * dg, mask=valid)
+    if given.dbeta_ptr is not None:
+        at, to, head, valid = numbers_of(pid, given.rows, given.beta_stride, case)
+        s = tl.sigmoid(tl.load(given.beta_ptr + at, mask=valid, other=0.0).to(tl.float32))
+        dbeta = tl.load(given.dstrength_ptr + to, mask=valid, other=0.0)
+        tl.store(given.dbeta_ptr + to, case.FACTOR * s * (1 - s) * dbeta, mask=valid)

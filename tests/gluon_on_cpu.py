@@ -449,14 +449,14 @@ def with_meanings(kernel, known):
     return known[id(kernel)]
 
 
-def run(kernel, grid, arguments, constants):
+def run(kernel, grid, arguments):
     """All programs of a grid, one after the other."""
     global program
     function = with_meanings(kernel, {})
     for seed, numbers in enumerate(itertools.product(*map(range, grid))):
         program = Program(numbers, grid, seed)
         try:
-            function(*arguments, **constants)
+            function(*arguments)
             end("stores")()
         finally:
             vars(mine).clear()
@@ -475,17 +475,19 @@ def from_first_element(x):
     return Pointer(x.as_strided([x.untyped_storage().nbytes() // x.itemsize - first], [1], first))
 
 
-def launcher(kernel, constants, types, tilings=(), **options):
+def launcher(kernel, case, types, tilings=(), **options):
     """In the place of `gdn_ref.kernels.host.launch.launcher`."""
+    given, apart = kernel.fn.__annotations__["given"], len(kernel.arg_names) - 2
 
     def launch(grid, tensors, numbers, rows=()):
         if not isinstance(kernel, GluonJITFunction):
-            kernel[grid](*tensors, *numbers, **constants, **options)
+            kernel[grid](given(*tensors, *numbers), case, **options)
             return
         tiles = zip(tilings, tensors, rows, strict=False)
         matrices = [Matrix(tiled(x, n)) for tiled, x, n in tiles]
-        pointers = map(from_first_element, tensors[len(tilings) :])
-        run(kernel, grid, [*matrices, *pointers, *numbers], constants)
+        matrices += tensors[len(matrices) : apart]
+        pointers = map(from_first_element, tensors[apart:])
+        run(kernel, grid, [*matrices, given(*pointers, *numbers), case])
 
     return launch
 

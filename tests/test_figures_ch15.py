@@ -266,7 +266,7 @@ class TestStages:
         found, run = [], host_launch.Launch.__call__
 
         def counted(launch, *rest):
-            found.append(launch.constants.get("SHARES"))
+            found.append(getattr(launch.case, "SHARES", None))
             run(launch, *rest)
 
         monkeypatch.setattr(host_launch.Launch, "__call__", counted)

@@ -27,6 +27,7 @@ MAY_ASK = {  # what a folder or module of the kernels imports, besides itself
     "rule": {"common", "host", "forward", "backward", "decode", "activations"},
     "first": set(),
 }
+MOST_PARAMETERS = 12
 ONE_PLACE = {  # what only one module may know
     "common/triton_private.py": ["_reinterpret", "make_tensordesc", "object.__new__"],
     "host/gpu.py": ["get_device_capability", "get_device_properties", "torch.version.hip"],
@@ -106,6 +107,45 @@ def test_what_one_module_knows_no_other_does(path):
     for home, words in ONE_PLACE.items():
         found = [word for word in words if word in text]
         assert found == (words if place(path) == home else [])
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=place)
+def test_a_compiled_function_has_few_parameters(path):
+    """Related ones are grouped in named tuples."""
+    for function in compiled_functions(path):
+        parameters = ast.unparse(function.args).split(", ")
+        assert len(parameters) <= MOST_PARAMETERS, f"{function.name}: {len(parameters)} parameters"
+
+
+def compiled_functions(path):
+    """The functions of a module that Triton compiles, in either of its languages."""
+    return [
+        node
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+        and any(".jit" in ast.unparse(decorator) for decorator in node.decorator_list)
+    ]
+
+
+def test_a_name_of_the_kernels_has_one_meaning():
+    """No two modules define the same name; nor does one define it twice."""
+    homes = {}
+    for path in KERNELS:
+        for name in names_of(path):
+            homes.setdefault(name, []).append(place(path))
+    assert {name: found for name, found in homes.items() if len(found) > 1} == {}
+
+
+def names_of(path):
+    """What a module defines: functions, classes, and what is assigned outside of both."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from {
+                x.id for target in targets for x in ast.walk(target) if isinstance(x, ast.Name)
+            }
 
 
 @pytest.mark.parametrize("path", REFERENCE, ids=file_name)

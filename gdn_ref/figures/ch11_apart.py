@@ -56,7 +56,7 @@ PARTS = {  # key: letter, shape, what it is, where it is defined, words of its t
     "D": (r"\mathbf{D}_\gamma", CC, "the decay from the old state to each token, on the "
           "diagonal", "eq-gamma", "gamma, Gamma = decay(g)", S, "gamma = tl.exp2("),
     "K": (r"\mathbf{K}", CK, "the keys, a row for each token",
-          "eq-gdn-recurrence", "def chunk(", S, "k = load_tile(k_ptr"),
+          "eq-gdn-recurrence", "def chunk(", S, "k = load_tile(chunk.k_ptr"),
     "S": (r"\mathbf{S}", VK, "the state before the chunk",
           "eq-gdn-recurrence", "def chunk(", S, "S_in = S.to(dtype)"),
     "next": (r"\mathbf{S}'", VK, "the state after the chunk",

@@ -13,9 +13,16 @@ import triton
 import triton.language as tl
 
 from ..kernels.common.tokens import chunk_bounds
-from ..kernels.forward.scan import chunk_scan_kernel
+from ..kernels.forward.scan import ScanCase, ScanGiven, chunk_scan_kernel
 from ..kernels.forward.shares import share
-from ..kernels.forward.transform import join_pairs, overlap, solve_rows, ut_transform_kernel
+from ..kernels.forward.transform import (
+    TransformCase,
+    TransformGiven,
+    join_pairs,
+    overlap,
+    solve_rows,
+    ut_transform_kernel,
+)
 
 
 @triton.jit
@@ -92,9 +99,12 @@ def transform(k, g, beta, C, c_dtype=torch.float64):
     T, K = k.shape
     c, UT = torch.full((1, T), math.nan, dtype=c_dtype), torch.full((1, T, C), math.nan)
     ut_transform_kernel[triton.cdiv(T, C), 1](
-        k.float().contiguous(), g.float(), beta.float(), c, UT, None,
-        1, T, T, 1, 1, K=K, C=C, BK=_tile(K), HAS_G=True, PACKED=False, SCALED=True,
-        PRECISION="tf32x3",
+        TransformGiven(
+            k.float().contiguous(), g.float(), beta.float(), c, UT, None, 1, T, T, 1, 1
+        ),
+        TransformCase(
+            K=K, C=C, BK=_tile(K), HAS_G=True, PACKED=False, SCALED=True, PRECISION="tf32x3"
+        ),
     )  # fmt: skip
     return c[0], UT[0]
 
@@ -105,9 +115,14 @@ def scan(S, q, k, v, c, UT, C, BV=16, dtype=torch.float32):
     q, k, v = (x.to(dtype).contiguous() for x in (q, k, v))
     o, last = torch.full_like(v, math.nan), torch.full((V, K), math.nan)
     chunk_scan_kernel[(triton.cdiv(V, BV),)](
-        q, k, v, torch.ones(T), c, UT.contiguous(), S.float().contiguous(), o, last, None,
-        1.0, T, T, H=1, HV=1, K=K, V=V, S_v=K, S_k=1, C=C, BK=_tile(K), BV=BV,
-        HAS_S=True, PACKED=False, SCALED=True, SHARES=1, PRECISION="tf32x3", STAGES=1,
+        ScanGiven(
+            q, k, v, torch.ones(T), c, UT.contiguous(), S.float().contiguous(), o, last, None,
+            1.0, T, T,
+        ),
+        ScanCase(
+            H=1, HV=1, K=K, V=V, S_v=K, S_k=1, C=C, BK=_tile(K), BV=BV,
+            HAS_S=True, PACKED=False, SCALED=True, SHARES=1, PRECISION="tf32x3", STAGES=1,
+        ),
     )  # fmt: skip
     return o, last
 

@@ -67,11 +67,11 @@ LINES = (  # file, the words by which the line is found, equation, what it does
      "It begins with the last chunk, which may be short."),
     (G, "at = begin + (full - 1 - j) * C", "order",
      "Then whole chunks, from the last to the first."),
-    (G, "tl.store(dS_first_ptr + S_at, dS", "order",
+    (G, "tl.store(given.dS_first_ptr + S_at, dS", "order",
      "After the first chunk this is the gradient of the initial state."),
     (A, "dv = rest(beta) * Z.to(tl.float32)", "dv",
      "What was loaded is dV; for tokens with a small beta it is Z, which is multiplied now."),
-    (A, "tl.store(dV_ptr + v_at, dv.to(dtype)", "dv",
+    (A, "tl.store(given.dV_ptr + v_at, dv.to(dtype)", "dv",
      "Only these are written, over Z. It saves a tensor, but the kernel must run only once."),
     (A, "read = gamma * tl.dot(k, tl.trans(S)", "delta",
      "What the keys read, computed again; here tokens are rows."),
@@ -114,7 +114,7 @@ LINES = (  # file, the words by which the line is found, equation, what it does
      "Two sums, in registers, for the key head ..."),
     (A, "for hv in range(h * group, (h + 1) * group)", "group",
      "... and its value heads one after the other: one order, so the same bits each time."),
-    (A, "tl.store(dq_ptr + at, dq.to(dtype)", "group",
+    (A, "tl.store(given.dq_ptr + at, dq.to(dtype)", "group",
      "Written once, when all heads have been added."),
 )  # fmt: skip
 

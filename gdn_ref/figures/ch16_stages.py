@@ -16,10 +16,19 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..kernels import rule
 from ..kernels.backward import launches as backward
-from ..kernels.backward.chunk_gradients import chunk_gradients_kernel, crossings
-from ..kernels.backward.state_gradients import state_gradients_kernel
-from ..kernels.backward.states import chunk_states_kernel
-from ..kernels.forward.transform import ut_transform_kernel
+from ..kernels.backward.chunk_gradients import (
+    ChunkGradientsCase,
+    ChunkGradientsGiven,
+    chunk_gradients_kernel,
+    crossings,
+)
+from ..kernels.backward.state_gradients import (
+    StateGradientsCase,
+    StateGradientsGiven,
+    state_gradients_kernel,
+)
+from ..kernels.backward.states import StatesCase, StatesGiven, chunk_states_kernel
+from ..kernels.forward.transform import TransformCase, TransformGiven, ut_transform_kernel
 from ..kernels.host import launch as host_launch
 from .ch14_interpreted import counting, half_inputs
 
@@ -31,9 +40,9 @@ def inverses(k, g, beta, C):
     T, K = k.shape
     c, T_inv = _nan(1, T, dtype=torch.float64), _nan(1, T, C)
     ut_transform_kernel[triton.cdiv(T, C), 1](
-        _float(k), _float(g), _float(beta), c, T_inv, None, 1, T, T, 1, 1,
-        K=K, C=C, BK=_tile(K), HAS_G=True, SCALED=False, **EXACT,
-    )  # fmt: skip
+        TransformGiven(_float(k), _float(g), _float(beta), c, T_inv, None, 1, T, T, 1, 1),
+        TransformCase(K=K, C=C, BK=_tile(K), HAS_G=True, SCALED=False, **EXACT),
+    )
     return c[0], T_inv[0]
 
 
@@ -42,9 +51,11 @@ def chunk_states(S, k, v, beta, c, T_inv, C, BV=16):
     (T, K), V = k.shape, v.shape[1]
     states = _nan(triton.cdiv(T, C), V, K)
     chunk_states_kernel[(triton.cdiv(V, BV),)](
-        _float(k), _float(v), _float(beta), c, T_inv, _float(S), states, None, T, T, 1, 1, K, V,
-        S_v=K, S_k=1, C=C, BK=_tile(K), BV=BV, HAS_S=True, STAGES=1, **EXACT,
-    )  # fmt: skip
+        StatesGiven(_float(k), _float(v), _float(beta), c, T_inv, _float(S), states, None, T, T),
+        StatesCase(
+            1, 1, K, V, S_v=K, S_k=1, C=C, BK=_tile(K), BV=BV, HAS_S=True, STAGES=1, **EXACT
+        ),
+    )
     return states
 
 
@@ -56,9 +67,13 @@ def state_gradients(q, k, do, beta, c, T_inv, dS_last, C, BV=16):
     (T, K), V = k.shape, do.shape[1]
     dv, dstates, dS_first = _nan(T, V), _nan(triton.cdiv(T, C), V, K), _nan(V, K)
     state_gradients_kernel[(triton.cdiv(V, BV),)](
-        _float(q), _float(k), _float(do), _float(beta), c, T_inv, _float(dS_last), dv, dstates,
-        dS_first, None, 1.0, T, T, 1, 1, K, V,
-        S_v=K, S_k=1, C=C, BK=_tile(K), BV=BV, HAS_DS=True, STAGES=1, **EXACT,
+        StateGradientsGiven(
+            _float(q), _float(k), _float(do), _float(beta), c, T_inv, _float(dS_last), dv, dstates,
+            dS_first, None, 1.0, T, T,
+        ),
+        StateGradientsCase(
+            1, 1, K, V, S_v=K, S_k=1, C=C, BK=_tile(K), BV=BV, HAS_DS=True, STAGES=1, **EXACT
+        ),
     )  # fmt: skip
     return dv, dstates, dS_first
 
@@ -68,9 +83,13 @@ def chunk_gradients(q, k, v, beta, c, T_inv, do, dv, states, dstates, C, BV=16):
     (T, K), V = k.shape, v.shape[1]
     dq, dk, dg, dbeta = _nan(T, K), _nan(T, K), _nan(T), _nan(T)
     chunk_gradients_kernel[triton.cdiv(T, C), 1](
-        _float(q), _float(k), _float(v), _float(beta), c, T_inv, _float(do), dv, states, dstates,
-        dq, dk, dg, dbeta, None, 1.0, 1, T, T, 1, 1, K, V,
-        C=C, BK=_tile(K), BV=BV, HAS_G=True, SHORT=False, **EXACT,
+        ChunkGradientsGiven(
+            _float(q), _float(k), _float(v), _float(beta), c, T_inv, _float(do), dv, states,
+            dstates, dq, dk, dg, dbeta, None, 1.0, 1, T, T,
+        ),
+        ChunkGradientsCase(
+            1, 1, K, V, C=C, BK=_tile(K), BV=BV, HAS_G=True, SHORT=False, **EXACT
+        ),
     )  # fmt: skip
     return dq, dk, dv, dg, dbeta
 
@@ -97,7 +116,8 @@ def launched(B, T, H, HV, D, dtype=torch.bfloat16, chunk_size=64):
     found = []
 
     def note(launch, grid, tensors, *rest):
-        tensors = zip(launch.kernel.arg_names, tensors, strict=False)
+        *tiles, _, _ = launch.kernel.arg_names
+        tensors = zip((*tiles, *launch.given._fields), tensors, strict=False)
         found.append((
             launch.kernel.fn.__name__, math.prod(grid),
             {name.removesuffix("_ptr"): x.nbytes for name, x in tensors

@@ -12,17 +12,18 @@ One program has a chunk and a key head, and goes through the value heads that sh
 gradients of q and k add up in registers. E, X and N never reach memory. The sums of
 eq-grad-crossing that belong to the old state and to the next are read off dQ and dK, before and
 after a head adds to them. What is called Z comes from the place of dV, and is dV already, but for
-tokens with a small beta (`state_gradients.factor`): each row's sums are put right at the end.
+tokens with a small beta (`numbers.factor`): each row's sums are put right at the end.
 
 Reference: `gdn_ref.backward.chunk`.
 """
 
+from collections import namedtuple
+
 import triton
 import triton.language as tl
 
-from ..common.numbers import LEAST
+from ..common.numbers import LEAST, factor, rest
 from ..common.tokens import chunk_bounds, first_slot, load_tile, sequence_bounds
-from .state_gradients import factor, rest
 
 
 @triton.jit
@@ -43,52 +44,66 @@ def crossings(J, a, b, old, C: tl.constexpr):
     return before + row_sums(tl.where(i >= r, a[None, :], 0.0)) + old
 
 
-@triton.jit(do_not_specialize=["N", "T", "total"])
-def chunk_gradients_kernel(
-    # pointers: states and dstates are [slots, HV, V, K]
-    q_ptr, k_ptr, v_ptr, beta_ptr, c_ptr, T_ptr, do_ptr, dV_ptr, states_ptr, dstates_ptr,
-    dq_ptr, dk_ptr, dg_ptr, dbeta_ptr, cu_seqlens_ptr,
-    # numbers and sizes
-    scale, N, T, total, H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
-    # blocks
-    C: tl.constexpr, BK: tl.constexpr, BV: tl.constexpr,
-    # flags: SHORT is for the sequences' last chunks alone, where they are not whole
-    HAS_G: tl.constexpr, PACKED: tl.constexpr, SHORT: tl.constexpr, PRECISION: tl.constexpr,
-):  # fmt: skip
-    h = tl.program_id(1)
+# what a launch gives: pointers, states and dstates are [slots, HV, V, K]; a factor; sequences,
+# tokens of each and of all
+ChunkGradientsGiven = namedtuple(
+    "ChunkGradientsGiven",
+    "q_ptr k_ptr v_ptr beta_ptr c_ptr T_ptr do_ptr dV_ptr states_ptr dstates_ptr "
+    "dq_ptr dk_ptr dg_ptr dbeta_ptr cu_seqlens_ptr scale N T total",
+)
+# what is known in advance: heads and their dimensions; blocks; flags, SHORT for the sequences' last
+# chunks alone, where they are not whole
+ChunkGradientsCase = namedtuple(
+    "ChunkGradientsCase", "H HV K V C BK BV HAS_G PACKED SHORT PRECISION"
+)
+
+
+@triton.jit
+def chunk_gradients_kernel(given: ChunkGradientsGiven, case: tl.constexpr):
+    H: tl.constexpr = case.H
+    HV: tl.constexpr = case.HV
+    K: tl.constexpr = case.K
+    V: tl.constexpr = case.V
+    C: tl.constexpr = case.C
+    BK: tl.constexpr = case.BK
+    BV: tl.constexpr = case.BV
+    PRECISION: tl.constexpr = case.PRECISION
+    h, scale = tl.program_id(1), given.scale
     group: tl.constexpr = HV // H
-    if SHORT:
+    if case.SHORT:
         n = tl.program_id(0)
-        begin, end = sequence_bounds(cu_seqlens_ptr, n, T, PACKED)
+        begin, end = sequence_bounds(given.cu_seqlens_ptr, n, given.T, case.PACKED)
         whole = (end - begin) // C
-        slot = first_slot(n, begin, T, C, PACKED) + whole
+        slot = first_slot(n, begin, given.T, C, case.PACKED) + whole
         start = begin + whole * C
     else:
         slot = tl.program_id(0).to(tl.int64)
-        start, end = chunk_bounds(cu_seqlens_ptr, tl.program_id(0), N, T, C, PACKED)
+        start, end = chunk_bounds(
+            given.cu_seqlens_ptr, tl.program_id(0), given.N, given.T, C, case.PACKED
+        )
     left = tl.minimum(end - start, C).to(tl.int32)
     if left <= 0:
         return
 
-    dtype = q_ptr.dtype.element_ty
+    dtype = given.q_ptr.dtype.element_ty
     t = tl.arange(0, C)
     r, i = t[:, None], t[None, :]
     head = (start * H + h) * K
-    q = load_tile(q_ptr + head, H * K, left, K, C, BK, False)
-    k = load_tile(k_ptr + head, H * K, left, K, C, BK, False)
+    q = load_tile(given.q_ptr + head, H * K, left, K, C, BK, False)
+    k = load_tile(given.k_ptr + head, H * K, left, K, C, BK, False)
     dq = tl.zeros((C, BK), tl.float32)
     dk = tl.zeros((C, BK), tl.float32)
 
     for hv in range(h * group, (h + 1) * group):
         number = (start + t) * HV + hv
-        beta_t = tl.load(beta_ptr + number, mask=t < left, other=0.0).to(tl.float32)
+        beta_t = tl.load(given.beta_ptr + number, mask=t < left, other=0.0).to(tl.float32)
         beta = beta_t[:, None]
-        c_at = start + total.to(tl.int64) * hv
-        c = tl.load(c_ptr + c_at + t, mask=t < left, other=0.0)
-        c_C = tl.load(c_ptr + c_at + left - 1)
+        c_at = start + given.total.to(tl.int64) * hv
+        c = tl.load(given.c_ptr + c_at + t, mask=t < left, other=0.0)
+        c_C = tl.load(given.c_ptr + c_at + left - 1)
         gamma = tl.exp2(c.to(tl.float32))[:, None]
         to_end = tl.exp2((c_C - c).to(tl.float32))[:, None]
-        T_inv = load_tile(T_ptr + c_at * C, C, left, C, C, C, False)
+        T_inv = load_tile(given.T_ptr + c_at * C, C, left, C, C, C, False)
 
         dO_E = tl.zeros((C, C), tl.float32)
         Z_E = tl.zeros((C, C), tl.float32)
@@ -101,15 +116,15 @@ def chunk_gradients_kernel(
         state = (slot * HV + hv) * (V * K)
         for first_v in tl.range(0, V, BV, num_stages=1):
             V_left = V - first_v
-            v = load_tile(v_ptr + tokens + first_v, HV * V, left, V_left, C, BV, False)
-            do = load_tile(do_ptr + tokens + first_v, HV * V, left, V_left, C, BV, False)
-            Z = load_tile(dV_ptr + tokens + first_v, HV * V, left, V_left, C, BV, False)
-            S = load_tile(states_ptr + state + first_v * K, K, V_left, K, BV, BK, False)
-            dS = load_tile(dstates_ptr + state + first_v * K, K, V_left, K, BV, BK, False)
+            v = load_tile(given.v_ptr + tokens + first_v, HV * V, left, V_left, C, BV, False)
+            do = load_tile(given.do_ptr + tokens + first_v, HV * V, left, V_left, C, BV, False)
+            Z = load_tile(given.dV_ptr + tokens + first_v, HV * V, left, V_left, C, BV, False)
+            S = load_tile(given.states_ptr + state + first_v * K, K, V_left, K, BV, BK, False)
+            dS = load_tile(given.dstates_ptr + state + first_v * K, K, V_left, K, BV, BK, False)
             dv = rest(beta) * Z.to(tl.float32)
             v_at = tokens + first_v + r * (HV * V) + tl.arange(0, BV)[None, :]
             valid = (r < left) & (tl.arange(0, BV)[None, :] < V_left)
-            tl.store(dV_ptr + v_at, dv.to(dtype), mask=valid & (beta < LEAST))
+            tl.store(given.dV_ptr + v_at, dv.to(dtype), mask=valid & (beta < LEAST))
 
             read = gamma * tl.dot(k, tl.trans(S), input_precision=PRECISION)
             R = v.to(tl.float32) - read
@@ -133,13 +148,13 @@ def chunk_gradients_kernel(
         Y = tl.where(i < r, Gamma * Z_E, 0.0)
         overlap = tl.dot(k, tl.trans(k), input_precision=PRECISION)
         dbeta = (dbeta - row_sums(Y * overlap)) / factor(beta_t)
-        tl.store(dbeta_ptr + number, dbeta, mask=t < left)
+        tl.store(given.dbeta_ptr + number, dbeta, mask=t < left)
         Y = -rest(beta) * Y
-        if HAS_G:
+        if case.HAS_G:
             J = X * tl.dot(q, tl.trans(k), input_precision=PRECISION) + Y * overlap
             old *= tl.exp2(c_C.to(tl.float32))
             dg = crossings(J, q_reads + k_reads, k_is_read, old, C)
-            tl.store(dg_ptr + number, dg, mask=t < left)
+            tl.store(given.dg_ptr + number, dg, mask=t < left)
 
         # X and N act through their transposes too, both on q and k
         dq = tl.dot(X.to(dtype), k, acc=dq, input_precision=PRECISION)
@@ -149,5 +164,5 @@ def chunk_gradients_kernel(
     dim = tl.arange(0, BK)[None, :]
     at = head + r * (H * K) + dim
     valid = (r < left) & (dim < K)
-    tl.store(dq_ptr + at, dq.to(dtype), mask=valid)
-    tl.store(dk_ptr + at, dk.to(dtype), mask=valid)
+    tl.store(given.dq_ptr + at, dq.to(dtype), mask=valid)
+    tl.store(given.dk_ptr + at, dk.to(dtype), mask=valid)

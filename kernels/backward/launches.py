@@ -6,7 +6,7 @@
     3  all other gradients     `chunk_gradients`, chunks in parallel
 
 each in a form for Hopper where there is one (`made_for_hopper`). 1 and 2 do not wait for each
-other. Z goes to the place of dV, as `state_gradients.factor` says. No atomics: every number has one
+other. Z goes to the place of dV, as `numbers.factor` says. No atomics: every number has one
 program that adds it up, always in one order. As in `forward.launches`, a class holds what follows
 from dtypes, heads and flags; `Backward` looks at the tensors and cuts a batch, `Gradients` has the
 launches.
@@ -27,10 +27,10 @@ from ..host.memory import contiguous, fill, in_dtype, like, new
 from ..host.plan import Plan, scan_launcher, scan_programs
 from ..host.routes import made_for_hopper, wants_whole_chunks
 from ..host.tiles import dot_precision, gradient_tiles, tile_rule
-from .chunk_gradients import chunk_gradients_kernel
+from .chunk_gradients import ChunkGradientsCase, chunk_gradients_kernel
 from .pieces import by_sequence, piece_length, pieces, programs_at_once
-from .state_gradients import state_gradients_kernel
-from .states import chunk_states_kernel
+from .state_gradients import StateGradientsCase, state_gradients_kernel
+from .states import StatesCase, chunk_states_kernel
 from .whole_chunks import WholeChunks
 
 _streams = local()  # of a thread: device -> stream
@@ -188,7 +188,8 @@ class States:
     def __init__(self, plan, precision, v_first):
         self.plan = plan
         flags = {"HAS_S": plan.has_S, "PACKED": plan.packed}
-        self.launch = scan_launcher(plan, precision, chunk_states_kernel, v_first, flags)
+        kernel, case = chunk_states_kernel, StatesCase
+        self.launch = scan_launcher(plan, precision, kernel, case, v_first, flags)
 
     def __call__(self, sizes, *tensors):
         programs = scan_programs(self.plan, sizes)
@@ -201,7 +202,8 @@ class StateGradients:
     def __init__(self, plan, scale, precision, has_dS, v_first):
         self.plan, self.scale = plan, scale
         flags = {"HAS_DS": has_dS, "PACKED": plan.packed}
-        self.launch = scan_launcher(plan, precision, state_gradients_kernel, v_first, flags)
+        kernel, case = state_gradients_kernel, StateGradientsCase
+        self.launch = scan_launcher(plan, precision, kernel, case, v_first, flags)
 
     def __call__(self, sizes, *tensors):
         programs = scan_programs(self.plan, sizes)
@@ -217,9 +219,9 @@ class ChunkGradients:
         constants = {"H": plan.H, "HV": plan.HV, "K": plan.K, "V": plan.V}
         constants |= {"C": plan.C, "BK": tiles["BK"], "BV": tiles["gradient_BV"]}
         constants |= {"HAS_G": plan.has_g, "PACKED": plan.packed, "SHORT": short}
-        constants |= {"PRECISION": precision}
+        case = ChunkGradientsCase(**constants, PRECISION=precision)
         options = {"num_warps": tiles["gradient_warps"]}
-        self.launch = launcher(chunk_gradients_kernel, constants, plan.types, **options)
+        self.launch = launcher(chunk_gradients_kernel, case, plan.types, **options)
 
     def __call__(self, sizes, *tensors):
         grid = (sizes.N if self.short else sizes.slots, self.plan.H, 1)

@@ -11,49 +11,63 @@ to memory in the dtype of the inputs.
 Reference: `gdn_ref.backward.chunk`.
 """
 
+from collections import namedtuple
+
 import triton
 import triton.language as tl
 
-from ..common.numbers import LEAST
+from ..common.numbers import factor
 from ..common.tokens import first_slot, load_tile, sequence_bounds
 
-
-@triton.jit
-def factor(beta):
-    """What Z stands multiplied with in the place of dV = diag(beta) Z.
-
-    Mostly beta, and then it is dV. But `chunk_gradients` wants Z back, where a small beta would
-    have cost it digits or all of it: such tokens keep Z itself until then.
-    """
-    return tl.where(beta >= LEAST, beta, 1.0)
-
-
-@triton.jit
-def rest(beta):
-    """What makes dV of what stands in its place: `factor(beta) * rest(beta)` is beta."""
-    return tl.where(beta >= LEAST, 1.0, beta)
+# what a launch gives: pointers, dstates are [slots, HV, V, K], dS_first [N, HV, V, K]; a factor;
+# tokens of a sequence and of all
+StateGradientsGiven = namedtuple(
+    "StateGradientsGiven",
+    "q_ptr k_ptr do_ptr beta_ptr c_ptr T_ptr dS_last_ptr dV_ptr dstates_ptr dS_first_ptr "
+    "cu_seqlens_ptr scale T total",
+)
+# what is known in advance: heads and their dimensions; strides of dS_last; blocks; flags
+StateGradientsCase = namedtuple(
+    "StateGradientsCase", "H HV K V S_v S_k C BK BV HAS_DS PACKED PRECISION STAGES"
+)
+# pointers to a chunk's first token
+Felt = namedtuple("Felt", "q_ptr k_ptr do_ptr beta_ptr c_ptr T_ptr dV_ptr")
 
 
 @triton.jit
-def previous_gradient(
-    dS, q_ptr, k_ptr, do_ptr, beta_ptr, c_ptr, T_ptr, dV_ptr, scale, left, V_left,
-    H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
-    C: tl.constexpr, BK: tl.constexpr, BV: tl.constexpr,
-    FULL: tl.constexpr, PRECISION: tl.constexpr,
-):  # fmt: skip
+def felt_at(given, at, h, hv, first, first_v, case: tl.constexpr):
+    """The chunk at token `at`; `first` is where the head begins in c and UT."""
+    H: tl.constexpr = case.H
+    HV: tl.constexpr = case.HV
+    K: tl.constexpr = case.K
+    V: tl.constexpr = case.V
+    return Felt(
+        given.q_ptr + (at * H + h) * K, given.k_ptr + (at * H + h) * K,
+        given.do_ptr + (at * HV + hv) * V + first_v, given.beta_ptr + at * HV + hv,
+        given.c_ptr + first + at, given.T_ptr + (first + at) * case.C,
+        given.dV_ptr + (at * HV + hv) * V + first_v,
+    )  # fmt: skip
+
+
+@triton.jit
+def previous_gradient(dS, chunk, scale, left, V_left, case: tl.constexpr, FULL: tl.constexpr):
     """The gradient of the state before the chunk's `left` tokens; writes their dV."""
-    dtype = q_ptr.dtype.element_ty
-    WHOLE_V: tl.constexpr = FULL and V % BV == 0
+    C: tl.constexpr = case.C
+    BK: tl.constexpr = case.BK
+    BV: tl.constexpr = case.BV
+    PRECISION: tl.constexpr = case.PRECISION
+    dtype = chunk.q_ptr.dtype.element_ty
+    WHOLE_V: tl.constexpr = FULL and case.V % BV == 0
     r = tl.arange(0, C)[:, None]
     i = tl.arange(0, C)[None, :]
-    q = load_tile(q_ptr, H * K, left, K, C, BK, FULL and K == BK)
-    k = load_tile(k_ptr, H * K, left, K, C, BK, FULL and K == BK)
-    do = tl.trans(load_tile(do_ptr, HV * V, left, V_left, C, BV, WHOLE_V))
-    T_inv = load_tile(T_ptr, C, left, C, C, C, FULL)
+    q = load_tile(chunk.q_ptr, case.H * case.K, left, case.K, C, BK, FULL and case.K == BK)
+    k = load_tile(chunk.k_ptr, case.H * case.K, left, case.K, C, BK, FULL and case.K == BK)
+    do = tl.trans(load_tile(chunk.do_ptr, case.HV * case.V, left, V_left, C, BV, WHOLE_V))
+    T_inv = load_tile(chunk.T_ptr, C, left, C, C, C, FULL)
     t = tl.arange(0, C)
-    beta = tl.load(beta_ptr + t * HV, mask=t < left, other=0.0).to(tl.float32)[None, :]
-    c = tl.load(c_ptr + t, mask=t < left, other=0.0)
-    c_C = tl.load(c_ptr + left - 1)
+    beta = tl.load(chunk.beta_ptr + t * case.HV, mask=t < left, other=0.0).to(tl.float32)[None, :]
+    c = tl.load(chunk.c_ptr + t, mask=t < left, other=0.0)
+    c_C = tl.load(chunk.c_ptr + left - 1)
     gamma = tl.exp2(c.to(tl.float32))[None, :]
     to_end = tl.exp2((c_C - c).to(tl.float32))[None, :]
     stretch = (c[:, None] - c[None, :]).to(tl.float32)
@@ -68,9 +82,9 @@ def previous_gradient(
     dim = tl.arange(0, BV)[:, None]
     dV = (factor(beta) * Z).to(dtype)
     if WHOLE_V:
-        tl.store(dV_ptr + i * (HV * V) + dim, dV)
+        tl.store(chunk.dV_ptr + i * (case.HV * case.V) + dim, dV)
     else:
-        tl.store(dV_ptr + i * (HV * V) + dim, dV, mask=(dim < V_left) & (i < left))
+        tl.store(chunk.dV_ptr + i * (case.HV * case.V) + dim, dV, mask=(dim < V_left) & (i < left))
 
     # eq-grad-state
     dS = dS * tl.exp2(c_C.to(tl.float32))
@@ -78,37 +92,31 @@ def previous_gradient(
     return tl.dot((-gamma * beta * Z).to(dtype), k, acc=dS, input_precision=PRECISION)
 
 
-@triton.jit(do_not_specialize=["T", "total"])
-def state_gradients_kernel(
-    # pointers: dstates are [slots, HV, V, K], dS_first [N, HV, V, K]
-    q_ptr, k_ptr, do_ptr, beta_ptr, c_ptr, T_ptr, dS_last_ptr, dV_ptr, dstates_ptr, dS_first_ptr,
-    cu_seqlens_ptr,
-    # numbers and sizes
-    scale, T, total, H: tl.constexpr, HV: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
-    # strides of dS_last
-    S_v: tl.constexpr, S_k: tl.constexpr,
-    # blocks
-    C: tl.constexpr, BK: tl.constexpr, BV: tl.constexpr,
-    # flags
-    HAS_DS: tl.constexpr, PACKED: tl.constexpr, PRECISION: tl.constexpr, STAGES: tl.constexpr,
-):  # fmt: skip
+@triton.jit
+def state_gradients_kernel(given: StateGradientsGiven, case: tl.constexpr):
+    HV: tl.constexpr = case.HV
+    K: tl.constexpr = case.K
+    V: tl.constexpr = case.V
+    C: tl.constexpr = case.C
+    BV: tl.constexpr = case.BV
+    dstates_ptr = given.dstates_ptr
     slices: tl.constexpr = (V + BV - 1) // BV
     n = tl.program_id(0) // slices // HV
     hv = tl.program_id(0) // slices % HV
     first_v = (tl.program_id(0) % slices) * BV
-    h = hv // (HV // H)
-    first = hv.to(tl.int64) * total  # in c and UT, which lie head by head
-    begin, end = sequence_bounds(cu_seqlens_ptr, n, T, PACKED)
-    slot = first_slot(n, begin, T, C, PACKED)
+    h = hv // (HV // case.H)
+    first = hv.to(tl.int64) * given.total  # in c and UT, which lie head by head
+    begin, end = sequence_bounds(given.cu_seqlens_ptr, n, given.T, case.PACKED)
+    slot = first_slot(n, begin, given.T, C, case.PACKED)
 
     dim_v = first_v + tl.arange(0, BV)[:, None]
-    dim_k = tl.arange(0, BK)[None, :]
+    dim_k = tl.arange(0, case.BK)[None, :]
     S_at = (n * HV + hv).to(tl.int64) * (V * K) + dim_v * K + dim_k
     S_valid = (dim_v < V) & (dim_k < K)
-    dS = tl.zeros((BV, BK), tl.float32)
-    if HAS_DS:
-        last_at = (n * HV + hv).to(tl.int64) * (V * K) + dim_v * S_v + dim_k * S_k
-        dS = tl.load(dS_last_ptr + last_at, mask=S_valid, other=0.0).to(tl.float32)
+    dS = tl.zeros((BV, case.BK), tl.float32)
+    if case.HAS_DS:
+        last_at = (n * HV + hv).to(tl.int64) * (V * K) + dim_v * case.S_v + dim_k * case.S_k
+        dS = tl.load(given.dS_last_ptr + last_at, mask=S_valid, other=0.0).to(tl.float32)
 
     chunks = tl.cdiv(end - begin, C)
     dstates_ptr += ((slot + chunks) * HV + hv) * (V * K)
@@ -117,22 +125,14 @@ def state_gradients_kernel(
     if end - at < C:
         dstates_ptr -= HV * V * K
         tl.store(dstates_ptr + state_at, dS.to(dstates_ptr.dtype.element_ty), mask=S_valid)
-        dS = previous_gradient(
-            dS, q_ptr + (at * H + h) * K, k_ptr + (at * H + h) * K,
-            do_ptr + (at * HV + hv) * V + first_v, beta_ptr + at * HV + hv, c_ptr + first + at,
-            T_ptr + (first + at) * C, dV_ptr + (at * HV + hv) * V + first_v,
-            scale, (end - at).to(tl.int32), V - first_v,
-            H, HV, K, V, C, BK, BV, False, PRECISION,
-        )  # fmt: skip
+        chunk = felt_at(given, at, h, hv, first, first_v, case)
+        left = (end - at).to(tl.int32)
+        dS = previous_gradient(dS, chunk, given.scale, left, V - first_v, case, False)
     full = (end - begin) // C
-    for j in tl.range(0, full, num_stages=STAGES):
+    for j in tl.range(0, full, num_stages=case.STAGES):
         at = begin + (full - 1 - j) * C
         dstates_ptr -= HV * V * K
         tl.store(dstates_ptr + state_at, dS.to(dstates_ptr.dtype.element_ty), mask=S_valid)
-        dS = previous_gradient(
-            dS, q_ptr + (at * H + h) * K, k_ptr + (at * H + h) * K,
-            do_ptr + (at * HV + hv) * V + first_v, beta_ptr + at * HV + hv, c_ptr + first + at,
-            T_ptr + (first + at) * C, dV_ptr + (at * HV + hv) * V + first_v,
-            scale, C, V - first_v, H, HV, K, V, C, BK, BV, True, PRECISION,
-        )  # fmt: skip
-    tl.store(dS_first_ptr + S_at, dS, mask=S_valid)
+        chunk = felt_at(given, at, h, hv, first, first_v, case)
+        dS = previous_gradient(dS, chunk, given.scale, C, V - first_v, case, True)
+    tl.store(given.dS_first_ptr + S_at, dS, mask=S_valid)

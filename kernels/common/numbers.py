@@ -20,3 +20,19 @@ def softplus(x):
     kept = rounded - 1.0  # of y: the ratio of the two brings back what rounding took
     log1p = tl.where(kept == 0.0, y, tl.log(rounded) * (y / tl.where(kept == 0.0, 1.0, kept)))
     return tl.maximum(x, 0.0) + log1p
+
+
+@triton.jit
+def factor(beta):
+    """What Z stands multiplied with in the place of dV = diag(beta) Z.
+
+    Mostly beta, and then it is dV. But `chunk_gradients` wants Z back, where a small beta would
+    have cost it digits or all of it: such tokens keep Z itself until then.
+    """
+    return tl.where(beta >= LEAST, beta, 1.0)
+
+
+@triton.jit
+def rest(beta):
+    """What makes dV of what stands in its place: `factor(beta) * rest(beta)` is beta."""
+    return tl.where(beta >= LEAST, 1.0, beta)

@@ -12,13 +12,25 @@ the bit.
 Reference: the derivative of `gdn_ref.convolution.reference`.
 """
 
+from collections import namedtuple
+
 import torch
 import triton
 import triton.language as tl
 
 from ..host.gpu import on_device
 from ..host.launch import cdiv, launcher, types
-from .forward import CHANNELS, TOKENS, WARPS, convolved, given, kept, tile_bounds
+from .forward import (
+    CHANNELS,
+    TOKENS,
+    WARPS,
+    ConvCase,
+    Inputs,
+    convolved,
+    from_state,
+    from_tokens,
+    tile_bounds,
+)
 
 OUTPUT_GRADIENT_WARPS = 8  # it holds a tile of inputs beside that of gradients
 
@@ -44,38 +56,43 @@ def convolve_backward(dy, dS_last, x, weight, bias, S_first, cu_seqlens, silu):
     flags = {"HAS_S": S_first is not None, "PACKED": packed}
     if N:
         with on_device(x):
-            constants = {**sizes, **flags, "HAS_BIAS": bias is not None, "SILU": silu}
+            case = ConvCase(**sizes, **flags, HAS_BIAS=bias is not None, SILU=silu)
             tensors = (x, weight, bias, S_first, dy, dz, shares, cu_seqlens)
             options = {"num_warps": OUTPUT_GRADIENT_WARPS}
-            launcher(output_gradient_kernel, constants, types(*tensors), **options)(
+            launcher(output_gradient_kernel, case, types(*tensors), **options)(
                 grid, tensors, (N, T)
             )
             tensors = (dz, weight, dS_last, dx, dS_first, cu_seqlens)
-            constants, options = {**sizes, **flags}, {"num_warps": WARPS}
-            launcher(input_gradient_kernel, constants, types(*tensors), **options)(
-                grid, tensors, (N, T)
-            )
+            case, options = InputGradientCase(**sizes, **flags), {"num_warps": WARPS}
+            launcher(input_gradient_kernel, case, types(*tensors), **options)(grid, tensors, (N, T))
     shares = shares.sum(0)
     dbias = None if bias is None else shares[W].to(bias.dtype)
     return dx, shares[:W].mT.to(weight.dtype), dbias, dS_first
 
 
-@triton.jit(do_not_specialize=["N", "T"])
-def output_gradient_kernel(
-    # pointers: shares are [slots, W + 1, D]
-    x_ptr, weight_ptr, bias_ptr, S_first_ptr, dy_ptr, dz_ptr, shares_ptr, cu_seqlens_ptr,
-    # sizes
-    N, T, D: tl.constexpr, W: tl.constexpr,
-    # blocks
-    C: tl.constexpr, BD: tl.constexpr,
-    # flags
-    HAS_S: tl.constexpr, PACKED: tl.constexpr, HAS_BIAS: tl.constexpr, SILU: tl.constexpr,
-):  # fmt: skip
+# what a launch gives: pointers, shares are [slots, W + 1, D]; sequences, and tokens of each
+OutputGradientGiven = namedtuple(
+    "OutputGradientGiven",
+    "x_ptr weight_ptr bias_ptr S_first_ptr dy_ptr dz_ptr shares_ptr cu_seqlens_ptr N T",
+)
+InputGradientGiven = namedtuple(
+    "InputGradientGiven", "dz_ptr weight_ptr dS_last_ptr dx_ptr dS_first_ptr cu_seqlens_ptr N T"
+)
+# what is known in advance of the latter; of the former, what is known of `causal_conv_kernel`
+InputGradientCase = namedtuple("InputGradientCase", "D W C BD HAS_S PACKED")
+
+
+@triton.jit
+def output_gradient_kernel(given: OutputGradientGiven, case: tl.constexpr):
+    D: tl.constexpr = case.D
+    W: tl.constexpr = case.W
+    C: tl.constexpr = case.C
+    x_ptr, dz_ptr, shares_ptr = given.x_ptr, given.dz_ptr, given.shares_ptr
     slot = tl.program_id(0)
-    n, start, begin, end = tile_bounds(cu_seqlens_ptr, slot, N, T, C, PACKED)
-    d = tl.program_id(1) * BD + tl.arange(0, BD)[None, :]
-    S_ptr = S_first_ptr
-    if HAS_S:
+    n, start, begin, end = tile_bounds(given.cu_seqlens_ptr, slot, given.N, given.T, C, case.PACKED)
+    d = tl.program_id(1) * case.BD + tl.arange(0, case.BD)[None, :]
+    S_ptr = given.S_first_ptr
+    if case.HAS_S:
         S_ptr += n.to(tl.int64) * (D * (W - 1))
     x_ptr += start * D
     dz_ptr += start * D
@@ -83,20 +100,19 @@ def output_gradient_kernel(
     first = tl.maximum(begin - start, -W).to(tl.int32)
     left = tl.minimum(end - start, C).to(tl.int32)
 
-    dz = given(dy_ptr + start * D, t, 0, left, d, D)
-    if SILU:
-        z = convolved(
-            x_ptr, S_ptr, weight_ptr, bias_ptr, t, first, left, d, D, W, HAS_BIAS, HAS_S, False
-        )
+    dz = from_tokens(given.dy_ptr + start * D, t, 0, left, d, D)
+    if case.SILU:
+        inputs = Inputs(x_ptr, S_ptr, given.weight_ptr, given.bias_ptr)
+        z = convolved(inputs, t, first, left, d, case, case.HAS_S, False)
         s = tl.sigmoid(z)
         dz *= s * (1 + z * (1 - s))
     tl.store(dz_ptr + t * D + d, dz.to(dz_ptr.dtype.element_ty), mask=(t < left) & (d < D))
 
     shares_ptr += slot.to(tl.int64) * ((W + 1) * D)
     for i in tl.static_range(W):
-        x = given(x_ptr, t - (W - 1) + i, first, left, d, D)
-        if HAS_S:
-            x += kept(S_ptr, t - (W - 1) + i, first, d, D, W)
+        x = from_tokens(x_ptr, t - (W - 1) + i, first, left, d, D)
+        if case.HAS_S:
+            x += from_state(S_ptr, t - (W - 1) + i, first, d, D, W)
         tl.store(shares_ptr + i * D + d, tl.sum(dz * x, axis=0)[None, :], mask=d < D)
     tl.store(shares_ptr + W * D + d, tl.sum(dz, axis=0)[None, :], mask=d < D)
 
@@ -108,35 +124,32 @@ def input_gradient(dz_ptr, dS_ptr, weight_ptr, t, end, d, D: tl.constexpr, W: tl
     dx = tl.load(dS_ptr + d * (W - 1) + t - end + W - 1, mask=last, other=0.0).to(tl.float32)
     for i in tl.static_range(W):
         w = tl.load(weight_ptr + d * W + i, mask=d < D, other=0.0).to(tl.float32)
-        dx += w * given(dz_ptr, t + (W - 1) - i, 0, end, d, D)
+        dx += w * from_tokens(dz_ptr, t + (W - 1) - i, 0, end, d, D)
     return dx
 
 
-@triton.jit(do_not_specialize=["N", "T"])
-def input_gradient_kernel(
-    # pointers
-    dz_ptr, weight_ptr, dS_last_ptr, dx_ptr, dS_first_ptr, cu_seqlens_ptr,
-    # sizes
-    N, T, D: tl.constexpr, W: tl.constexpr,
-    # blocks
-    C: tl.constexpr, BD: tl.constexpr,
-    # flags
-    HAS_S: tl.constexpr, PACKED: tl.constexpr,
-):  # fmt: skip
-    n, start, begin, end = tile_bounds(cu_seqlens_ptr, tl.program_id(0), N, T, C, PACKED)
-    d = tl.program_id(1) * BD + tl.arange(0, BD)[None, :]
+@triton.jit
+def input_gradient_kernel(given: InputGradientGiven, case: tl.constexpr):
+    D: tl.constexpr = case.D
+    W: tl.constexpr = case.W
+    C: tl.constexpr = case.C
+    dz_ptr, dx_ptr = given.dz_ptr, given.dx_ptr
+    n, start, begin, end = tile_bounds(
+        given.cu_seqlens_ptr, tl.program_id(0), given.N, given.T, C, case.PACKED
+    )
+    d = tl.program_id(1) * case.BD + tl.arange(0, case.BD)[None, :]
     S_at = n.to(tl.int64) * (D * (W - 1))
     dz_ptr += start * D
     dx_ptr += start * D
-    dS_ptr = dS_last_ptr + S_at
+    dS_ptr = given.dS_last_ptr + S_at
     t = tl.arange(0, C)[:, None]
     stop = tl.minimum(end - start, C + W).to(tl.int32)  # the outputs beyond the tile read it too
 
-    dx = input_gradient(dz_ptr, dS_ptr, weight_ptr, t, stop, d, D, W)
+    dx = input_gradient(dz_ptr, dS_ptr, given.weight_ptr, t, stop, d, D, W)
     tl.store(dx_ptr + t * D + d, dx.to(dx_ptr.dtype.element_ty), mask=(t < stop) & (d < D))
-    if HAS_S:  # noqa: SIM102 (known when the kernel is compiled)
+    if case.HAS_S:  # noqa: SIM102 (known when the kernel is compiled)
         if start == begin:
             for i in tl.static_range(W - 1):
-                dS = input_gradient(dz_ptr, dS_ptr, weight_ptr, i - (W - 1), stop, d, D, W)
-                dS = dS.to(dS_first_ptr.dtype.element_ty)
-                tl.store(dS_first_ptr + S_at + d * (W - 1) + i, dS, mask=d < D)
+                dS = input_gradient(dz_ptr, dS_ptr, given.weight_ptr, i - (W - 1), stop, d, D, W)
+                dS = dS.to(given.dS_first_ptr.dtype.element_ty)
+                tl.store(given.dS_first_ptr + S_at + d * (W - 1) + i, dS, mask=d < D)

@@ -6,6 +6,8 @@ come from the cache. Inputs before a sequence's first token lie in its state.
 Reference: `gdn_ref.convolution.reference`.
 """
 
+from collections import namedtuple
+
 import torch
 import triton
 import triton.language as tl
@@ -51,7 +53,8 @@ def convolve(x, weight, bias=None, initial_state=None, cu_seqlens=None, silu=Tru
         constants |= {"HAS_S": S_first is not None, "SILU": silu, "PACKED": packed}
         with on_device(x):
             tensors = (x, weight, bias, S_first, y, S_last, cu_seqlens)
-            launch = launcher(causal_conv_kernel, constants, types(*tensors), num_warps=WARPS)
+            case = ConvCase(**constants)
+            launch = launcher(causal_conv_kernel, case, types(*tensors), num_warps=WARPS)
             launch((slots, cdiv(D, CHANNELS), 1), tensors, (N, T))
     return y, S_last
 
@@ -76,65 +79,80 @@ def convolve_pool(x, pool, weight, bias=None, slot_idx=None, cu_seqlens=None, si
         constants |= {"SILU": silu, "PACKED": packed}
         with on_device(x):
             tensors = (x, weight, bias, pool, slot_idx, y, cu_seqlens)
-            launch = launcher(causal_conv_step_kernel, constants, types(*tensors), num_warps=WARPS)
+            case = ConvStepCase(**constants)
+            launch = launcher(causal_conv_step_kernel, case, types(*tensors), num_warps=WARPS)
             launch((N, cdiv(D, STEP_CHANNELS), 1), tensors, (T,))
         increment_version(pool)  # autograd, if it has kept the pool, must know
     return y
 
 
 @triton.jit
-def given(x_ptr, t, first, left, d, D: tl.constexpr):
+def from_tokens(x_ptr, t, first, left, d, D: tl.constexpr):
     """Inputs `t` of a sequence, counted from `x_ptr`; zero before `first` and from `left` on."""
     inside = (t >= first) & (t < left) & (d < D)
     return tl.load(x_ptr + t * D + d, mask=inside, other=0.0).to(tl.float32)
 
 
 @triton.jit
-def kept(S_ptr, t, first, d, D: tl.constexpr, W: tl.constexpr):
+def from_state(S_ptr, t, first, d, D: tl.constexpr, W: tl.constexpr):
     """Inputs `t` before `first`, of which the state has W - 1; zero for all others."""
     inside = (t < first) & (t > first - W) & (d < D)
     return tl.load(S_ptr + d * (W - 1) + t - first + W - 1, mask=inside, other=0.0).to(tl.float32)
 
 
+# what a launch gives: pointers, a state is [D, W - 1], a first one may be missing; sequences, and
+# tokens of each
+ConvGiven = namedtuple(
+    "ConvGiven", "x_ptr weight_ptr bias_ptr S_first_ptr y_ptr S_last_ptr cu_seqlens_ptr N T"
+)
+# what is known in advance: channels and width, a tile's tokens and channels, flags
+ConvCase = namedtuple("ConvCase", "D W C BD HAS_BIAS HAS_S SILU PACKED")
+# pointers of the step: the pool is [slots, D, W - 1], updated in place; tokens of a sequence
+ConvStepGiven = namedtuple(
+    "ConvStepGiven", "x_ptr weight_ptr bias_ptr pool_ptr slot_idx_ptr y_ptr cu_seqlens_ptr T"
+)
+# BW holds W - 1
+ConvStepCase = namedtuple("ConvStepCase", "D W BW BD HAS_BIAS HAS_SLOTS SILU PACKED")
+# where the inputs of an output are, and what weighs them
+Inputs = namedtuple("Inputs", "x_ptr S_ptr weight_ptr bias_ptr")
+
+
 @triton.jit
 def convolved(
-    x_ptr, S_ptr, weight_ptr, bias_ptr, t, first, left, d,
-    D: tl.constexpr, W: tl.constexpr, HAS_BIAS: tl.constexpr, HAS_S: tl.constexpr,
-    SILU: tl.constexpr,
-):  # fmt: skip
+    inputs, t, first, left, d, case: tl.constexpr, HAS_S: tl.constexpr, SILU: tl.constexpr
+):
     """Outputs of the tokens `t` and the channels `d`, in float32."""
+    D: tl.constexpr = case.D
+    W: tl.constexpr = case.W
     y = tl.zeros((t + d).shape, tl.float32)
-    if HAS_BIAS:
-        y += tl.load(bias_ptr + d, mask=d < D, other=0.0).to(tl.float32)
+    if case.HAS_BIAS:
+        y += tl.load(inputs.bias_ptr + d, mask=d < D, other=0.0).to(tl.float32)
     for i in tl.static_range(W):
-        w = tl.load(weight_ptr + d * W + i, mask=d < D, other=0.0).to(tl.float32)
-        y += w * given(x_ptr, t - (W - 1) + i, first, left, d, D)
+        w = tl.load(inputs.weight_ptr + d * W + i, mask=d < D, other=0.0).to(tl.float32)
+        y += w * from_tokens(inputs.x_ptr, t - (W - 1) + i, first, left, d, D)
     if HAS_S:  # noqa: SIM102 (known when the kernel is compiled)
         if first > -W:  # only a sequence's first tokens reach back into its state
             for i in tl.static_range(W - 1):
-                w = tl.load(weight_ptr + d * W + i, mask=d < D, other=0.0).to(tl.float32)
-                y += w * kept(S_ptr, t - (W - 1) + i, first, d, D, W)
+                w = tl.load(inputs.weight_ptr + d * W + i, mask=d < D, other=0.0).to(tl.float32)
+                y += w * from_state(inputs.S_ptr, t - (W - 1) + i, first, d, D, W)
     if SILU:
         y = y * tl.sigmoid(y)
     return y
 
 
-@triton.jit(do_not_specialize=["N", "T"])
-def causal_conv_kernel(
-    # pointers: a state is [D, W - 1], a first one may be missing
-    x_ptr, weight_ptr, bias_ptr, S_first_ptr, y_ptr, S_last_ptr, cu_seqlens_ptr,
-    # sizes
-    N, T, D: tl.constexpr, W: tl.constexpr,
-    # blocks
-    C: tl.constexpr, BD: tl.constexpr,
-    # flags
-    HAS_BIAS: tl.constexpr, HAS_S: tl.constexpr, SILU: tl.constexpr, PACKED: tl.constexpr,
-):  # fmt: skip
-    n, start, begin, end = tile_bounds(cu_seqlens_ptr, tl.program_id(0), N, T, C, PACKED)
-    d = tl.program_id(1) * BD + tl.arange(0, BD)[None, :]
+@triton.jit
+def causal_conv_kernel(given: ConvGiven, case: tl.constexpr):
+    D: tl.constexpr = case.D
+    W: tl.constexpr = case.W
+    C: tl.constexpr = case.C
+    x_ptr, y_ptr = given.x_ptr, given.y_ptr
+    n, start, begin, end = tile_bounds(
+        given.cu_seqlens_ptr, tl.program_id(0), given.N, given.T, C, case.PACKED
+    )
+    d = tl.program_id(1) * case.BD + tl.arange(0, case.BD)[None, :]
     S_at = n.to(tl.int64) * (D * (W - 1))
-    S_ptr = S_first_ptr
-    if HAS_S:
+    S_ptr = given.S_first_ptr
+    if case.HAS_S:
         S_ptr += S_at
 
     # tokens are counted from the tile's first, in 32 bits
@@ -143,19 +161,18 @@ def causal_conv_kernel(
     t = tl.arange(0, C)[:, None]
     first = tl.maximum(begin - start, -W).to(tl.int32)
     left = tl.minimum(end - start, C).to(tl.int32)
-    y = convolved(
-        x_ptr, S_ptr, weight_ptr, bias_ptr, t, first, left, d, D, W, HAS_BIAS, HAS_S, SILU
-    )
+    inputs = Inputs(x_ptr, S_ptr, given.weight_ptr, given.bias_ptr)
+    y = convolved(inputs, t, first, left, d, case, case.HAS_S, case.SILU)
     tl.store(y_ptr + t * D + d, y.to(y_ptr.dtype.element_ty), mask=(t < left) & (d < D))
 
     # the tile with the last token, or the only one of an empty sequence
     if (end <= start + C) & ((start < end) | (start == begin)):
         for i in tl.static_range(W - 1):
-            last = given(x_ptr, left - (W - 1) + i, first, left, d, D)
-            if HAS_S:
-                last += kept(S_ptr, left - (W - 1) + i, first, d, D, W)
-            last = last.to(S_last_ptr.dtype.element_ty)
-            tl.store(S_last_ptr + S_at + d * (W - 1) + i, last, mask=d < D)
+            last = from_tokens(x_ptr, left - (W - 1) + i, first, left, d, D)
+            if case.HAS_S:
+                last += from_state(S_ptr, left - (W - 1) + i, first, d, D, W)
+            last = last.to(given.S_last_ptr.dtype.element_ty)
+            tl.store(given.S_last_ptr + S_at + d * (W - 1) + i, last, mask=d < D)
 
 
 @triton.jit
@@ -177,41 +194,38 @@ def tile_bounds(cu_seqlens_ptr, slot, N, T, C: tl.constexpr, PACKED: tl.constexp
     return n, start, begin, end
 
 
-@triton.jit(do_not_specialize=["T"])
-def causal_conv_step_kernel(
-    # pointers: the pool is [slots, D, W - 1], updated in place
-    x_ptr, weight_ptr, bias_ptr, pool_ptr, slot_idx_ptr, y_ptr, cu_seqlens_ptr,
-    # sizes
-    T, D: tl.constexpr, W: tl.constexpr,
-    # blocks: BW holds W - 1
-    BW: tl.constexpr, BD: tl.constexpr,
-    # flags
-    HAS_BIAS: tl.constexpr, HAS_SLOTS: tl.constexpr, SILU: tl.constexpr, PACKED: tl.constexpr,
-):  # fmt: skip
+@triton.jit
+def causal_conv_step_kernel(given: ConvStepGiven, case: tl.constexpr):
+    D: tl.constexpr = case.D
+    W: tl.constexpr = case.W
+    x_ptr, y_ptr = given.x_ptr, given.y_ptr
     n = tl.program_id(0)
-    begin, end = sequence_bounds(cu_seqlens_ptr, n, T, PACKED)
+    begin, end = sequence_bounds(given.cu_seqlens_ptr, n, given.T, case.PACKED)
     slot = n
-    if HAS_SLOTS:
-        slot = tl.load(slot_idx_ptr + n)
+    if case.HAS_SLOTS:
+        slot = tl.load(given.slot_idx_ptr + n)
         if slot < 0:  # a place that is not taken: no state, and zeros for outputs
-            at = tl.program_id(1) * BD + tl.arange(0, BD)
+            at = tl.program_id(1) * case.BD + tl.arange(0, case.BD)
             for t in range(begin, end):
-                tl.store(y_ptr + t * D + at, tl.zeros((BD,), y_ptr.dtype.element_ty), mask=at < D)
+                tl.store(
+                    y_ptr + t * D + at, tl.zeros((case.BD,), y_ptr.dtype.element_ty), mask=at < D
+                )
             return
-    S_ptr = pool_ptr + slot.to(tl.int64) * (D * (W - 1))
-    d = tl.program_id(1) * BD + tl.arange(0, BD)
+    S_ptr = given.pool_ptr + slot.to(tl.int64) * (D * (W - 1))
+    d = tl.program_id(1) * case.BD + tl.arange(0, case.BD)
 
     # tokens are counted from the sequence's first
     x_ptr += begin * D
     y_ptr += begin * D
     left = (end - begin).to(tl.int32)
     for t in range(left):
-        y = convolved(x_ptr, S_ptr, weight_ptr, bias_ptr, t, 0, left, d, D, W, HAS_BIAS, True, SILU)
+        inputs = Inputs(x_ptr, S_ptr, given.weight_ptr, given.bias_ptr)
+        y = convolved(inputs, t, 0, left, d, case, True, case.SILU)
         tl.store(y_ptr + t * D + d, y.to(y_ptr.dtype.element_ty), mask=d < D)
 
     # the state moves on: every thread has read before any thread writes
     d = d[:, None]
-    i = tl.arange(0, BW)[None, :]
+    i = tl.arange(0, case.BW)[None, :]
     t = left - (W - 1) + i
     inside = (i < W - 1) & (d < D)
     new = tl.load(x_ptr + t * D + d, mask=inside & (t >= 0), other=0.0)

@@ -11,7 +11,7 @@ from torch.autograd.graph import increment_version
 from ..host.gpu import on_device
 from ..host.launch import cdiv, launcher, types
 from ..host.layout import state_layout, stride_of_tokens, width_of_token
-from .kernel import recurrent_kernel
+from .kernel import RecurrentCase, recurrent_kernel
 
 PROGRAMS = 132  # one for each multiprocessor of an H100
 STATE_OF_A_WARP = 4096  # numbers: 128 registers a thread
@@ -102,11 +102,10 @@ class Tokens:
             strides[i] = width_of_token(pointers[i])
         small = [i for i in SMALL if pointers[i] is not None and not pointers[i].is_contiguous()]
         self.copied += small
-        constants = {}
         if pointers[5] is None and pointers[6] is None:  # a kernel without decays of channels
-            constants, strides = {"gk_stride": None, "gv_stride": None}, strides[:5]
+            strides = strides[:5]
         self.strides = tuple(strides)
-        constants |= {"H": H, "HV": self.HV, "K": K, "V": self.V}
+        constants = {"H": H, "HV": self.HV, "K": K, "V": self.V}
         constants |= state_layout(K, self.V, v_first)
         whole = last.is_contiguous()  # a lone slot may have any stride
         constants["S_slot"] = self.HV * K * self.V if whole else last.stride(0)
@@ -114,8 +113,8 @@ class Tokens:
 
         @cache
         def launch(BK, BV):
-            tiles = {"BK": BK, "BV": BV, **flags}
-            return launcher(recurrent_kernel, {**constants, **tiles}, kinds, num_warps=1)
+            case = RecurrentCase(**constants, BK=BK, BV=BV, **flags)
+            return launcher(recurrent_kernel, case, kinds, num_warps=1)
 
         self.launch = launch
 

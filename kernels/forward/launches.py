@@ -21,10 +21,10 @@ from ..host.plan import Plan, scan_launcher, scan_programs
 from ..host.routes import has_transform_mma, made_for_hopper
 from ..host.tiles import dot_precision, tile_rule
 from .padding import PaddedForward, pays
-from .scan import chunk_scan_kernel
+from .scan import ScanCase, chunk_scan_kernel
 from .shares import shares
-from .transform import ut_transform_kernel
-from .transform_mma import ut_transform_16bit_kernel
+from .transform import TransformCase, ut_transform_kernel
+from .transform_mma import Transform16BitCase, ut_transform_16bit_kernel
 
 
 def chunk_forward(
@@ -149,21 +149,20 @@ class Transform:
 
     def __init__(self, plan, scaled, room=False, hopper=False):
         self.plan, self.scaled, self.room = plan, scaled, room
-        C, tiles = plan.C, plan.tiles
-        constants = {"K": plan.K, "C": C, "BK": tiles["BK"], "HAS_G": plan.has_g}
+        tiles = plan.tiles
+        constants = {"K": plan.K, "BK": tiles["BK"], "HAS_G": plan.has_g}
         constants |= {"PACKED": plan.packed, "SCALED": scaled}
-        options = {"num_warps": 1}
-        kernel = ut_transform_16bit_kernel
         self.in_blocks = has_transform_mma(plan)
         self.by_head = self.in_blocks and hopper and not scaled
         if self.in_blocks:
-            del constants["C"]
-            constants["HOPPER"] = hopper
+            kernel, options = ut_transform_16bit_kernel, {"num_warps": 1}
+            case = Transform16BitCase(**constants, HOPPER=hopper)
         else:
             kernel = ut_transform_kernel
-            constants["PRECISION"] = "tf32x3" if plan.exact else "tf32"
             options = {"num_warps": tiles["transform_warps"], "num_stages": 1}
-        self.launch = launcher(kernel, constants, plan.types, **options)
+            precision = "tf32x3" if plan.exact else "tf32"
+            case = TransformCase(**constants, C=plan.C, PRECISION=precision)
+        self.launch = launcher(kernel, case, plan.types, **options)
 
     def __call__(self, sizes, k, g, beta, cu_seqlens):
         H, HV = self.plan.H, self.plan.HV
@@ -202,9 +201,8 @@ class Scan:
         @cache
         def launch(n):
             shared = {**flags, "SHARES": n}
-            return scan_launcher(
-                plan, dot_precision(plan.dtype), chunk_scan_kernel, v_first, shared
-            )
+            precision = dot_precision(plan.dtype)
+            return scan_launcher(plan, precision, chunk_scan_kernel, ScanCase, v_first, shared)
 
         self.launch = launch  # for n programs that share a sequence
 

@@ -11,6 +11,8 @@ are never formed. Value heads that share a key head share K K^T.
 Reference: `gdn_ref.wy.interaction`, and `gdn_ref.wy.solve` with diag(beta) on the right.
 """
 
+from collections import namedtuple
+
 import triton
 import triton.language as tl
 
@@ -76,25 +78,30 @@ def join_pairs(T_inv, A21, B: tl.constexpr, n: tl.constexpr, PRECISION: tl.const
     return tl.reshape(tl.permute(columns, (0, 3, 1, 4, 2)), (B, 2 * n, 2 * n))
 
 
-@triton.jit(do_not_specialize=["N", "T", "total", "H", "group"])
-def ut_transform_kernel(
-    # pointers
-    k_ptr, g_ptr, beta_ptr, c_ptr, UT_ptr, cu_seqlens_ptr,
-    # sizes: `total` tokens in all, `group` value heads a key head
-    N, T, total, H, group, K: tl.constexpr,
-    # blocks
-    C: tl.constexpr, BK: tl.constexpr,
-    # flags: without SCALED, T_inv itself instead of UT
-    HAS_G: tl.constexpr, PACKED: tl.constexpr, SCALED: tl.constexpr, PRECISION: tl.constexpr,
-):  # fmt: skip
-    h = tl.program_id(1)
-    start, end = chunk_bounds(cu_seqlens_ptr, tl.program_id(0), N, T, C, PACKED)
+# what a launch gives: pointers; `total` tokens in all, `group` value heads a key head
+TransformGiven = namedtuple(
+    "TransformGiven", "k_ptr g_ptr beta_ptr c_ptr UT_ptr cu_seqlens_ptr N T total H group"
+)
+# what is known in advance; without SCALED, T_inv itself comes out instead of UT
+TransformCase = namedtuple("TransformCase", "K C BK HAS_G PACKED SCALED PRECISION")
+
+
+@triton.jit
+def ut_transform_kernel(given: TransformGiven, case: tl.constexpr):
+    C: tl.constexpr = case.C
+    K: tl.constexpr = case.K
+    BK: tl.constexpr = case.BK
+    PRECISION: tl.constexpr = case.PRECISION
+    h, H, group = tl.program_id(1), given.H, given.group
+    start, end = chunk_bounds(
+        given.cu_seqlens_ptr, tl.program_id(0), given.N, given.T, C, case.PACKED
+    )
     left = tl.minimum(end - start, C).to(tl.int32)
     if left <= 0:
         return
 
     # k_r . k_i, once for all value heads of this key head
-    k_ptr += (start * H + h) * K
+    k_ptr = given.k_ptr + (start * H + h) * K
     first = tl.arange(0, C // 16) * 16
     same = overlap(k_ptr, first, first, 16, H * K, left, K, BK, PRECISION)
     if C >= 32:
@@ -110,13 +117,13 @@ def ut_transform_kernel(
     i = tl.arange(0, 16)[None, None, :]
     for hv in range(h * group, (h + 1) * group):
         at = (start + t) * (H * group) + hv
-        beta = tl.load(beta_ptr + at, mask=valid, other=0.0).to(tl.float32)
-        c = tl.zeros((C,), c_ptr.dtype.element_ty)
-        if HAS_G:
-            g_log2 = tl.load(g_ptr + at, mask=valid, other=0.0).to(c.dtype) * LOG2_E
+        beta = tl.load(given.beta_ptr + at, mask=valid, other=0.0).to(tl.float32)
+        c = tl.zeros((C,), given.c_ptr.dtype.element_ty)
+        if case.HAS_G:
+            g_log2 = tl.load(given.g_ptr + at, mask=valid, other=0.0).to(c.dtype) * LOG2_E
             c = tl.cumsum(tl.where(g_log2 < RESET, RESET, g_log2))
-        at = start + total.to(tl.int64) * hv
-        tl.store(c_ptr + at + t, c, mask=valid)
+        at = start + given.total.to(tl.int64) * hv
+        tl.store(given.c_ptr + at + t, c, mask=valid)
 
         # the diagonal blocks; rows and columns swapped, see `solve_rows`
         c_16, beta_16 = tl.reshape(c, (C // 16, 16)), tl.reshape(beta, (C // 16, 16))
@@ -135,7 +142,7 @@ def ut_transform_kernel(
             T_inv = join_pairs(T_inv, A21, 1, 32, PRECISION)
 
         UT = tl.reshape(T_inv, (C, C))
-        if SCALED:
+        if case.SCALED:
             UT *= beta[None, :]
-        UT_at = UT_ptr + at * C + t[:, None] * C + t[None, :]
-        tl.store(UT_at, UT.to(UT_ptr.dtype.element_ty), mask=valid[:, None])
+        UT_at = given.UT_ptr + at * C + t[:, None] * C + t[None, :]
+        tl.store(UT_at, UT.to(given.UT_ptr.dtype.element_ty), mask=valid[:, None])

@@ -13,6 +13,7 @@ from functools import cached_property
 from threading import Thread
 
 from triton import AsyncCompileMode, JITFunction
+from triton.language import constexpr
 
 from ..common.triton_private import direct, in_turn, watched, with_launcher
 
@@ -25,25 +26,30 @@ def cdiv(a, b):
     return -(-a // b)
 
 
-def launcher(kernel, constants, types, tilings=(), **options):
-    """The `Launch` with these constants, in the order of the kernel's signature.
+def launcher(kernel, case, types, tilings=(), **options):
+    """The `Launch` of a kernel for this case, a named tuple of all that is known in advance.
 
     `types` is whatever else Triton would compile differently for (see `types`). The first tensors
     go in tiles, if `tilings` has one for each (`triton_private.tiling`).
     """
-    key = (kernel, types, tilings, *constants.values(), *options.values())
+    key = (kernel, types, tilings, case, *options.values())
     known = _launches.get(key)
     if known is None:
-        known = _launches[key] = Launch(kernel, constants, tilings, options)
+        known = _launches[key] = Launch(kernel, case, tilings, options)
     return known
 
 
 class Launch:
-    """A kernel with its constants. It takes tensors, or None for some, then numbers."""
+    """A kernel for one case. It takes tensors, or None for some, then numbers.
 
-    def __init__(self, kernel, constants, tilings=(), options=None):
-        self.kernel, self.constants, self.options = kernel, constants, options or {}
-        self.tilings, self.values, self.compiled = tilings, tuple(constants.values()), {}
+    A kernel's first arguments are tensors in tiles, for Triton makes descriptors of no others; then
+    come all other tensors and numbers as `given`, one named tuple, and its `case`.
+    """
+
+    def __init__(self, kernel, case, tilings=(), options=None):
+        self.kernel, self.case, self.options = kernel, case, options or {}
+        self.given, self.apart = kernel.fn.__annotations__["given"], len(kernel.arg_names) - 2
+        self.tilings, self.compiled = tilings, {}
 
     def __call__(self, grid, tensors, numbers, rows=()):
         """Run on a grid of three sizes; `rows` of the matrices that go in tiles."""
@@ -55,20 +61,33 @@ class Launch:
         again = self.compiled.get(key)
         ordinary = compiling() or watched()
         if again is not None and again.by_itself is not None and not ordinary:
-            again.by_itself(grid, addresses, rows, numbers + self.values)
+            again.by_itself(grid, addresses, rows, numbers + again.absent)
             return
         tiles = [tiled(x, n) for tiled, x, n in zip(self.tilings, tensors, rows, strict=False)]
-        arguments = (*tiles, *tensors[len(tiles) :], *numbers)
-        if compiling():
-            if isinstance(self.kernel, JITFunction):  # and not one of the interpreter's
-                self.kernel.warmup(*arguments, grid=grid, **self.constants, **self.options)
+        tiles += tensors[len(tiles) : self.apart]  # None, where there is no such tensor
+        pointers = tensors[self.apart :]
+        given = self.given(*pointers, *numbers)
+        if not isinstance(self.kernel, JITFunction):  # one of the interpreter's
+            if not compiling():
+                self.kernel[grid](*tiles, given, self.case, **self.options)
             return
-        if again is not None:
-            again.compiled[grid](*arguments, *self.values)
-            return
-        compiled = self.kernel[grid](*arguments, **self.constants, **self.options)
-        if compiled is not None:  # as the interpreter returns
-            self.compiled[key] = Again(compiled, self.tilings)
+        if again is None:
+            alike = self.given(*pointers, *map(stand_in, numbers))
+            case = type(self.case)(*map(constexpr, self.case))
+            compiled = self.kernel.warmup(*tiles, alike, case, grid=grid, **self.options)
+            if compiling():
+                return
+            absent = given[len(pointers) + len(numbers) :]
+            again = self.compiled[key] = Again(compiled, self.tilings, self.apart, absent)
+        again.compiled[grid](*tiles, given, self.case)
+
+
+def stand_in(number):
+    """What a number is compiled as: for one, and for multiples of 16, Triton would compile apart.
+
+    It does so for every number in a tuple.
+    """
+    return number if isinstance(number, float) else 2**31 * (number >= 2**31) + 3
 
 
 def compiling():
@@ -127,14 +146,18 @@ class Threads:
 
 
 class Again:
-    """What Triton compiled, and `direct` for it: found when it is started again, if ever."""
+    """What Triton compiled, and `direct` for it: found when it is started again, if ever.
 
-    def __init__(self, compiled, tilings):
-        self.compiled, self.tilings = compiled, tilings
+    `absent` are the last of the numbers, where the kernel can do without.
+    """
+
+    def __init__(self, compiled, tilings, apart, absent):
+        self.compiled = getattr(compiled, "result", lambda: compiled)()  # where a thread made it
+        self.tilings, self.apart, self.absent = tilings, apart, absent
 
     @cached_property
     def by_itself(self):
-        return direct(self.compiled, self.tilings)
+        return direct(self.compiled, self.tilings, self.apart)
 
 
 def aligned(*tensors):

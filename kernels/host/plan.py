@@ -10,7 +10,7 @@ from .launch import cdiv, launcher, types
 from .layout import state_layout
 
 
-class Sizes(NamedTuple):
+class CallSizes(NamedTuple):
     """What may be another at each call: sequences, tokens of each, sequences packed; all tokens,
     what lies from head to head in c and UT, and slots for chunks."""
 
@@ -47,17 +47,20 @@ class Plan:
 def sizes(B, T, N, C, packed):
     """For chunks of C tokens."""
     slots = T // C + N if packed else B * cdiv(T, C)
-    return Sizes(B, T, N, B * T, B * T, slots)
+    return CallSizes(B, T, N, B * T, B * T, slots)
 
 
-def scan_launcher(plan, precision, kernel, v_first, flags):
-    """A kernel that goes from chunk to chunk, from a state that lies as `v_first` says."""
+def scan_launcher(plan, precision, kernel, case, v_first, flags):
+    """A kernel that goes from chunk to chunk, from a state that lies as `v_first` says.
+
+    `case` is what the kernel's is made by.
+    """
     tiles = plan.tiles
     constants = {"H": plan.H, "HV": plan.HV, "K": plan.K, "V": plan.V}
     constants |= state_layout(plan.K, plan.V, v_first)
     constants |= {"C": tiles["C"], "BK": tiles["BK"], "BV": tiles["BV"], **flags}
     constants |= {"PRECISION": precision, "STAGES": tiles["stages"]}
-    return launcher(kernel, constants, plan.types, num_warps=tiles["scan_warps"])
+    return launcher(kernel, case(**constants), plan.types, num_warps=tiles["scan_warps"])
 
 
 def scan_programs(plan, sizes):

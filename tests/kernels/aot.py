@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections import namedtuple
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
@@ -26,6 +27,7 @@ from triton.compiler import ASTSource
 from triton.compiler.compiler import make_backend
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon._runtime import GluonASTSource
+from triton.language import constexpr
 
 from gdn_ref.kernels.activations import activate_kernel, activation_gradients_kernel, row_tiles
 from gdn_ref.kernels.backward.chunk_gradients import chunk_gradients_kernel
@@ -329,7 +331,8 @@ def convolution_configurations(capability):
         ):
             name = f"convolution {kernel.__name__} {what} W={W} {str(dtype)[6:]}"
             wide = kernel is output_gradient_kernel
-            flags = {n: flag for n, flag in flags.items() if n in kernel.arg_names}
+            pointers = kernel.fn.__annotations__["given"]._fields
+            flags = {n: x for n, x in flags.items() if n in pointers or not n.endswith("_ptr")}
             options = {"num_warps": OUTPUT_GRADIENT_WARPS if wide else WARPS}
             yield name, kernel, tensors, flags, options
 
@@ -346,13 +349,19 @@ def printed(*command):
 def source_of(kernel, signature, constants):
     """What Triton compiles, as its launcher would ask for it: PyTorch's memory is aligned."""
     source = GluonASTSource if kernel.is_gluon() else ASTSource
-    signature = {name: signature[name] for name in kernel.arg_names if name in signature}
-    pointers = [name for name, kind in signature.items() if kind.startswith("*")]
+    names, given = kernel.arg_names, kernel.fn.__annotations__.get("given", namedtuple("No", ""))
+    place = {name: (i,) for i, name in enumerate(names)}
+    place |= {name: (names.index("given"), i) for i, name in enumerate(given._fields)}
+    kinds = {**signature, **dict.fromkeys(constants, "constexpr"), "case": "constexpr"}
+    pointers = [name for name in place if kinds.get(name, "").startswith("*")]
+    case = {name: constants[name] for name in constants if name not in place}
+    constants = {**constants, "case": namedtuple("Case", case)(*map(constexpr, case.values()))}
+    kinds["given"] = given(*[kinds[name] for name in given._fields])
     return source(
         kernel,
-        {**signature, **dict.fromkeys(constants, "constexpr")},
-        {(kernel.arg_names.index(name),): value for name, value in constants.items()},
-        {(kernel.arg_names.index(name),): [["tt.divisibility", 16]] for name in pointers},
+        {name: kinds[name] for name in names},
+        {place[name]: constants[name] for name in constants if name in place},
+        {place[name]: [["tt.divisibility", 16]] for name in pointers},
     )
 
 

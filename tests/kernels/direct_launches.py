@@ -56,10 +56,11 @@ def plain(arguments):
     if not BEFORE_3_7:
         *arguments, listed = arguments
         arguments = [*arguments, *listed]
+    arguments = [x for i, x in enumerate(arguments) if i not in WATCHING]
+    *arguments, given, _ = arguments  # what comes last is compiled in
     return [
         x.data_ptr() if isinstance(x, torch.Tensor) else 0 if x is None else x
-        for i, x in enumerate(arguments)
-        if i not in WATCHING
+        for x in (*arguments, "given", *given)
     ]
 
 
@@ -72,6 +73,8 @@ def compare(kernel, run):
     launch.watched = known
     directly, ordinarily = written
     flat = directly if BEFORE_3_7 else [*directly, *directly[-1]]
+    assert flat[-1] is None, f"{kernel.fn.__name__}: what is compiled in is handed over"
+    flat = [*flat, *flat[-2]]
     name = kernel.fn.__name__
     objects = (torch.Tensor, TensorDescriptor)
     assert not any(isinstance(x, objects) for x in flat), f"{name}: not started directly"

@@ -20,10 +20,18 @@ from gdn_ref import backward, chunk_gated_delta_rule, fused_recurrent_gated_delt
 from gdn_ref.chunking import decay
 from gdn_ref.gated_delta_rule import chunk as chunk_forward
 from gdn_ref.kernels.backward import launches as kernels
-from gdn_ref.kernels.backward.chunk_gradients import chunk_gradients_kernel
+from gdn_ref.kernels.backward.chunk_gradients import (
+    ChunkGradientsCase,
+    ChunkGradientsGiven,
+    chunk_gradients_kernel,
+)
 from gdn_ref.kernels.backward.hopper import launches as on_hopper
-from gdn_ref.kernels.backward.state_gradients import state_gradients_kernel
-from gdn_ref.kernels.backward.states import chunk_states_kernel
+from gdn_ref.kernels.backward.state_gradients import (
+    StateGradientsCase,
+    StateGradientsGiven,
+    state_gradients_kernel,
+)
+from gdn_ref.kernels.backward.states import StatesCase, StatesGiven, chunk_states_kernel
 from gdn_ref.kernels.common.numbers import LEAST
 from gdn_ref.kernels.host import gpu
 from gdn_ref.kernels.host import launch as host_launch
@@ -565,7 +573,7 @@ def launched(monkeypatch):
 
     def noted(launch, grid, tensors, numbers, rows=()):
         known = [x is not None and (x.dtype, x.data_ptr() % 16) for x in tensors]
-        what = (launch.constants, launch.options, known, numbers, rows)
+        what = (launch.case, launch.options, known, numbers, rows)
         found.append((launch.kernel.fn.__name__, grid, *what))
 
     monkeypatch.setattr(host_launch.Launch, "__call__", noted)
@@ -795,8 +803,12 @@ def test_the_states_are_those_that_the_chunks_receive(T, C, v_first):
     K, V, HV = constants["K"], constants["V"], constants["HV"]
     first = x["S"] if v_first else x["S"].mT.contiguous()
     chunk_states_kernel[(HV * triton.cdiv(V, 16),)](
-        x["k"], x["v"], x["beta"], x["c"], x["T_inv"], first, x["states"], None, T, T,
-        S_v=K if v_first else 1, S_k=1 if v_first else V, HAS_S=True, STAGES=1, **constants,
+        StatesGiven(
+            x["k"], x["v"], x["beta"], x["c"], x["T_inv"], first, x["states"], None, T, T
+        ),
+        StatesCase(
+            S_v=K if v_first else 1, S_k=1 if v_first else V, HAS_S=True, STAGES=1, **constants
+        ),
     )  # fmt: skip
     for j, piece in enumerate(chunks):
         assert_close(x["states"][j], piece["S"], GRADIENT_FLOAT32)
@@ -817,9 +829,13 @@ def test_the_gradients_of_the_states_and_the_transposed_solve(T, C, scale, v_fir
     HV, V, K = constants["HV"], constants["V"], constants["K"]
     last = x["dS"] if v_first else x["dS"].mT.contiguous()
     state_gradients_kernel[(HV * triton.cdiv(V, 16),)](
-        x["q"] / scale, x["k"], x["do"], x["beta"], x["c"], x["T_inv"], last, x["dv"],
-        x["dstates"], x["dS_first"], None, scale, T, T, S_v=K if v_first else 1,
-        S_k=1 if v_first else V, HAS_DS=True, STAGES=1, **constants,
+        StateGradientsGiven(
+            x["q"] / scale, x["k"], x["do"], x["beta"], x["c"], x["T_inv"], last, x["dv"],
+            x["dstates"], x["dS_first"], None, scale, T, T,
+        ),
+        StateGradientsCase(
+            S_v=K if v_first else 1, S_k=1 if v_first else V, HAS_DS=True, STAGES=1, **constants
+        ),
     )  # fmt: skip
     for j, piece in enumerate(chunks):
         assert_close(x["dstates"][j], piece["dS"], GRADIENT_FLOAT32)
@@ -839,9 +855,11 @@ def test_the_gradients_of_one_chunk(T, C, scale, short):
         x["states"][j], x["dstates"][j] = piece["S"], piece["dS"]
     before = x["dv"].clone()
     chunk_gradients_kernel[1 if short else len(chunks), 1](
-        x["q"] / scale, x["k"], x["v"], x["beta"], x["c"], x["T_inv"], x["do"], x["dv"],
-        x["states"], x["dstates"], x["dq"], x["dk"], x["dg"], x["dbeta"], None, scale, 1, T, T,
-        HAS_G=True, SHORT=short, **constants,
+        ChunkGradientsGiven(
+            x["q"] / scale, x["k"], x["v"], x["beta"], x["c"], x["T_inv"], x["do"], x["dv"],
+            x["states"], x["dstates"], x["dq"], x["dk"], x["dg"], x["dbeta"], None, scale, 1, T, T,
+        ),
+        ChunkGradientsCase(HAS_G=True, SHORT=short, **constants),
     )  # fmt: skip
     done = chunks[-1:] if short else chunks
     for piece in done:

@@ -18,8 +18,9 @@ from gdn_ref.chunking import decay
 from gdn_ref.kernels.forward import launches as kernels
 from gdn_ref.kernels.forward.hopper import launches as on_hopper
 from gdn_ref.kernels.forward.padding import padded_sizes, pays
-from gdn_ref.kernels.forward.transform_mma import ut_transform_16bit_kernel
+from gdn_ref.kernels.forward.transform_mma import Transform16BitCase, ut_transform_16bit_kernel
 from gdn_ref.kernels.host import gpu
+from gdn_ref.kernels.host.launch import launcher, types
 from gdn_ref.proofs.data import hard_inputs
 
 pytestmark = pytest.mark.gpu
@@ -138,11 +139,15 @@ def test_the_16_bit_transform_is_the_solve(K, T, scaled, hopper):
     UT = torch.full((4, T, C), torch.nan, device="cuda", dtype=torch.float16)
     strengths = torch.full_like(c, torch.nan)
     chunks = -(-T // C)
-    ut_transform_16bit_kernel[chunks, 2](
-        k, g, beta, c, UT, None if scaled else strengths, None, 1, T, T, 2, 2,
+    case = Transform16BitCase(
         K=K, BK=max(16, 1 << (K - 1).bit_length()), HAS_G=True, PACKED=False, SCALED=scaled,
-        HOPPER=hopper, num_warps=1,
+        HOPPER=hopper,
     )  # fmt: skip
+    launcher(ut_transform_16bit_kernel, case, types(k, g, beta), num_warps=1)(
+        (chunks, 2, 1),
+        (k, g, beta, c, UT, None if scaled else strengths, None),
+        (1, T, T, 2, 2),
+    )
     for j in range(chunks):
         part = slice(j * C, min(T, j * C + C))
         for hv in range(4):

@@ -28,14 +28,20 @@ def far(tmp_path):
 
 
 def test_the_transform_of_the_last_head(far):
-    from gdn_ref.kernels.forward.transform import ut_transform_kernel
+    from gdn_ref.kernels.forward.transform import (
+        TransformCase,
+        TransformGiven,
+        ut_transform_kernel,
+    )
 
     g, beta = far(TOTAL, HV), far(TOTAL, HV)
     g[:16], beta[:16] = -0.5, 0.25
     c, UT = far(HV, TOTAL), far(HV, TOTAL, 16)
     ut_transform_kernel[(1, 1)](
-        far(TOTAL, 1, 16), g, beta, c, UT, None, 1, TOTAL, TOTAL, 1, HV, K=16, C=16, BK=16,
-        HAS_G=True, PACKED=False, SCALED=True, PRECISION="ieee",
+        TransformGiven(far(TOTAL, 1, 16), g, beta, c, UT, None, 1, TOTAL, TOTAL, 1, HV),
+        TransformCase(
+            K=16, C=16, BK=16, HAS_G=True, PACKED=False, SCALED=True, PRECISION="ieee"
+        ),
     )  # fmt: skip
     for hv in range(HV):  # keys are zero: no token meets another
         assert torch.equal(UT[hv, :16], 0.25 * torch.eye(16))
@@ -44,15 +50,19 @@ def test_the_transform_of_the_last_head(far):
 
 @pytest.mark.parametrize("hv", range(HV))
 def test_the_scan_of_the_last_head(far, hv):
-    from gdn_ref.kernels.forward.scan import chunk_scan_kernel
+    from gdn_ref.kernels.forward.scan import ScanCase, ScanGiven, chunk_scan_kernel
 
     k, v = far(TOTAL, 1, 16), far(TOTAL, HV, 16)
     k[0, 0, 0], v[0, hv, 0] = 1.0, 3.0
     UT, S = far(HV, TOTAL, 16), torch.zeros(1, HV, 16, 16)
     UT[hv, 0, 0] = 0.5
     chunk_scan_kernel[(HV,)](
-        k, k, v, k, far(HV, TOTAL), UT, S, far(TOTAL, HV, 16), S, None, 1.0, 16, TOTAL,
-        H=1, HV=HV, K=16, V=16, S_v=16, S_k=1, C=16, BK=16, BV=16, HAS_S=True, PACKED=False,
-        SCALED=True, SHARES=1, PRECISION="ieee", STAGES=1,
+        ScanGiven(
+            k, k, v, k, far(HV, TOTAL), UT, S, far(TOTAL, HV, 16), S, None, 1.0, 16, TOTAL
+        ),
+        ScanCase(
+            H=1, HV=HV, K=16, V=16, S_v=16, S_k=1, C=16, BK=16, BV=16, HAS_S=True, PACKED=False,
+            SCALED=True, SHARES=1, PRECISION="ieee", STAGES=1,
+        ),
     )  # fmt: skip
     assert S[0, hv, 0, 0] == 1.5 and S.sum() == 1.5

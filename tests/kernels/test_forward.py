@@ -175,7 +175,7 @@ def test_the_precision_is_looked_up_again_when_it_changes(monkeypatch):
     found, inputs = [], {name: x.float() for name, x in arguments(T=3).items()}
 
     def noted(launch, *rest):
-        found.append((launch.kernel.fn.__name__, launch.constants["PRECISION"]))
+        found.append((launch.kernel.fn.__name__, launch.case.PRECISION))
 
     monkeypatch.setattr("gdn_ref.kernels.host.launch.Launch.__call__", noted)
     try:

@@ -24,6 +24,6 @@ def test_crossings_are_the_sums_over_rectangles(C):
     rng = np.random.default_rng(0)
     J, a, b, old = (rng.normal(size=shape) for shape in ((C, C), C, C, C))
     J, t = np.tril(J, -1), np.arange(C)
-    found = on_numpy(pairs.crossings)(J, a + old, b + old, t, t)
+    found = on_numpy(pairs.crossing_sums)(J, a + old, b + old, t, t)
     right = [J[r:, :r].sum() + a[r:].sum() + b[:r].sum() + old.sum() for r in t]
     np.testing.assert_allclose(found, right, rtol=0, atol=1e-12)

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import weakref
+from collections import namedtuple
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -51,22 +52,27 @@ class CudaLauncher:
         self.launch = wrapped if tensordesc_meta else launcher
 
 
-class Kernel:
+Given = namedtuple("Given", "x_ptr y_ptr number", defaults=(None,))
+Case = namedtuple("Case", "C")
+
+
+class Kernel(triton.JITFunction):
     """One that writes down how it is started, and with what."""
 
-    def __init__(self, metadata=()):
-        self.started = []
+    __hash__ = object.__hash__
+
+    def __init__(self, metadata=(), given=Given):
+        self.started, self.compiled_as = [], []
         self.launcher = CudaLauncher(self.note("directly"), metadata)
+        self.fn = SimpleNamespace(__annotations__={"given": given})
+        self.arg_names = [*map(str, metadata), "given", "case"]
 
     def note(self, way):
-        return lambda *arguments, **constants: self.started.append((way, arguments))
+        return lambda *arguments: self.started.append((way, arguments))
 
-    def __getitem__(self, grid):
-        def compile_and_run(*arguments, **constants):
-            self.note("compiled")(*arguments)
-            return Compiled(self)
-
-        return compile_and_run
+    def warmup(self, *arguments, grid, **options):
+        self.compiled_as.append((*arguments, options))
+        return Compiled(self)
 
     def ways(self):
         """How it was started since this was last asked."""
@@ -80,10 +86,11 @@ class Compiled:
     function, packed_metadata = "f", (4, 1, 0)
 
     def __init__(self, kernel):
-        self.kernel, self.run = kernel, kernel.launcher
+        self.kernel, self.run, self.way = kernel, kernel.launcher, "compiled"
 
     def __getitem__(self, grid):
-        return self.kernel.note("ordinarily")
+        way, self.way = self.way, "ordinarily"
+        return self.kernel.note(way)
 
 
 @pytest.fixture
@@ -98,7 +105,7 @@ def gpu(monkeypatch):
 
 def prepare(kernel, tilings=(), rows=(), number=0.5):
     """A launch of two tensors, with a number and a constant."""
-    launch = host_launch.launcher(kernel, {"C": 64}, ("types",), tilings)
+    launch = host_launch.launcher(kernel, Case(64), ("types",), tilings)
     return lambda *tensors: launch((5, 1, 1), tensors, (number,), rows)
 
 
@@ -111,38 +118,55 @@ def test_the_second_launch_goes_directly_to_the_stream_that_is_current(gpu):
         run(x, None)
         ((way, arguments),) = kernel.started
         before = (5, 1, 1, (3, gpu.stream), "f", False, False)
-        after = (None, None, (4, 1, 0), None, None, None, x.data_ptr(), 0, 0.5, 64)
+        after = (None, None, (4, 1, 0), None, None, None, (x.data_ptr(), 0, 0.5), None)
         assert (way, arguments) == ("directly", before + after)
         kernel.ways()
 
 
 def test_a_launch_takes_any_size(gpu):
     kernel, x = Kernel(), torch.zeros(8)
-    launch = host_launch.launcher(kernel, {"C": 64}, "types")
+    launch = host_launch.launcher(kernel, Case(64), "types")
     for way, blocks in (("compiled", 5), ("directly", 5), ("directly", 6)):
         launch((blocks, 2, 1), (x, None), (blocks - 2,))
         assert kernel.started[-1][0] == way
     ((_, arguments),) = kernel.started[-1:]
     assert arguments[:3] == (6, 2, 1)
-    assert arguments[-4:] == (x.data_ptr(), 0, 4, 64)
+    assert arguments[-2:] == ((x.data_ptr(), 0, 4), None)
 
 
-def test_constants_and_options_go_to_the_compiler():
-    found = []
+def test_the_case_and_options_go_to_the_compiler(gpu):
+    kernel, x = Kernel(), torch.zeros(8)
+    launch = host_launch.launcher(kernel, Case(64), "types", num_warps=8)
+    launch((6, 1, 1), (x, None), (4,))
+    ((_, case, options),) = kernel.compiled_as
+    assert type(case) is Case and type(case.C) is triton.language.constexpr
+    assert case.C.value == 64 and options == {"num_warps": 8}
 
-    class Kernel:
-        def __getitem__(self, grid):
-            return lambda *arguments, **given: found.append(given)
 
-    host_launch.launcher(Kernel(), {"C": 64}, "types", num_warps=8)((6, 1, 1), (None,), (4,))
-    assert found == [{"C": 64, "num_warps": 8}]
+@pytest.mark.parametrize("number, stands_in", [(1, 3), (32, 3), (0.5, 0.5), (2**31, 2**31 + 3)])
+def test_one_compiled_kernel_does_for_all_numbers(gpu, number, stands_in):
+    """Triton would specialise for one, and for multiples of 16."""
+    kernel, x = Kernel(), torch.zeros(8)
+    prepare(kernel, number=number)(x, None)
+    ((given, _, _),) = kernel.compiled_as
+    assert given == Given(x, None, stands_in)
+    assert kernel.started[0][1][0] == Given(x, None, number)  # and starts with its own
+
+
+def test_numbers_may_be_absent(gpu):
+    kernel, x = Kernel(), torch.zeros(8)
+    launch = host_launch.launcher(kernel, Case(64), "types")
+    for _ in range(2):
+        launch((6, 1, 1), (x, None), ())
+    assert kernel.compiled_as[0][0] == Given(x, None)
+    assert kernel.started[-1][1][-2:] == ((x.data_ptr(), 0, None), None)
 
 
 def test_launches_that_differ_are_apart(gpu):
     kernel, x = Kernel(), torch.zeros(8)
     for C, types, warps in ((64, "one", 4), (32, "one", 4), (64, "other", 4), (64, "one", 8)):
-        launch = host_launch.launcher(kernel, {"C": C}, types, num_warps=warps)
-        assert launch is host_launch.launcher(kernel, {"C": C}, types, num_warps=warps)
+        launch = host_launch.launcher(kernel, Case(C), types, num_warps=warps)
+        assert launch is host_launch.launcher(kernel, Case(C), types, num_warps=warps)
         launch((6, 1, 1), (x, None), (4,))
         assert kernel.ways() == ["compiled"]
 
@@ -180,7 +204,7 @@ def test_each_alignment_is_compiled_for(gpu, offset):
     assert kernel.ways() == ["compiled", "compiled"]
     for tensors in ((even, even), (even, odd), (memory[16:], even)):
         run(*tensors)
-        assert kernel.started[-1][1][-4:-2] == tuple(x.data_ptr() for x in tensors)
+        assert kernel.started[-1][1][-2][:2] == tuple(x.data_ptr() for x in tensors)
     assert kernel.ways() == 3 * ["directly"]
     run(odd, even)
     assert kernel.ways() == ["compiled"]
@@ -242,7 +266,7 @@ def described(gpu, monkeypatch):
 
 
 def test_descriptors_are_made_once_an_address(described):
-    kernel = Kernel([{"swizzle": 1}, {"swizzle": 2}])
+    kernel = Kernel([{"swizzle": 1}, {"swizzle": 2}], namedtuple("OneGiven", "x_ptr number"))
     tilings = tiling(torch.float16, 64, 64, 64), tiling(torch.float16, 128, 64, 64)
     run = prepare(kernel, tilings, (100, 200))
     x, y, z = torch.zeros(3, 8)
@@ -254,7 +278,7 @@ def test_descriptors_are_made_once_an_address(described):
         first, second, pointer = (a.data_ptr() for a in tensors)
         maps = ((first, 100, {"swizzle": 1}), (second, 200, {"swizzle": 2}))
         shapes = (100, 64, 64, 1), (200, 128, 128, 1)
-        expected = (maps[0], *shapes[0], maps[1], *shapes[1], pointer, 0.5, 64)
+        expected = (maps[0], *shapes[0], maps[1], *shapes[1], (pointer, 0.5), None)
         assert kernel.started[-1][1][-len(expected) :] == expected
     assert len(described) == 4  # x and z as the first, y and z as the second
     prepare(kernel, tilings, (100, 300))(x, y, z)  # as many rows as before of the first
@@ -272,12 +296,13 @@ def test_not_all_descriptors_are_kept(described, monkeypatch):
 
 
 def test_a_prepared_launch_keeps_no_tensor(described):
-    kernel, x = Kernel([{}]), torch.zeros(8)
+    kernel, x = Kernel([{}], namedtuple("OneGiven", "x_ptr number")), torch.zeros(8)
     run = prepare(kernel, (tiling(torch.float16, 64, 64, 64),), (8,))
     for _ in range(3):
         run(x, x)
     alive = weakref.ref(x)
     del x
+    kernel.compiled_as.clear()
     assert kernel.ways() == ["compiled", "directly", "directly"]
     assert alive() is None
 

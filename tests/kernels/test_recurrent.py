@@ -1,6 +1,5 @@
 """The token-by-token kernel, in the interpreter and on a CUDA device, against float64."""
 
-import inspect
 import itertools
 import math
 import weakref
@@ -25,7 +24,7 @@ from gdn_ref import (
 from gdn_ref.proofs.data import hard_inputs
 
 pytest.importorskip("triton")
-from gdn_ref.kernels.decode.kernel import recurrent_kernel  # noqa: E402
+from gdn_ref.kernels.decode.kernel import RecurrentGiven, recurrent_kernel  # noqa: E402
 from gdn_ref.kernels.decode.launches import PROGRAMS, warp_tiles  # noqa: E402
 from gdn_ref.kernels.host import launch as host_launch  # noqa: E402
 from gdn_ref.kernels.host.layout import stride_of_tokens  # noqa: E402
@@ -237,10 +236,14 @@ def test_arguments_come_in_the_order_of_the_signature(monkeypatch):
     for names in ((), ("gk",), ("gv",), ("gk", "gv")):
         given = recurrent_arguments(with_channels(arguments(), names), False)
         fused_recurrent_gated_delta_rule(**given, backend="triton")
-    names = list(inspect.signature(recurrent_kernel.fn).parameters)
+    names = RecurrentGiven._fields
+    pointers = [name for name in names if name.endswith("_ptr")]
     for launch, _, tensors, numbers in launched:
-        assert launch.kernel is recurrent_kernel
-        assert names[len(tensors) + len(numbers) :] == list(launch.constants)
+        assert launch.kernel is recurrent_kernel and launch.given is RecurrentGiven
+        given = dict(zip(names, (*tensors, *numbers), strict=False))
+        assert [name for name, x in given.items() if not isinstance(x, (int, float))] == pointers
+        channels = given["gk_ptr"] is not None or given["gv_ptr"] is not None
+        assert len(given) == len(names) - (0 if channels else 2)
     assert len(launched) == 5
 
 

@@ -11,10 +11,10 @@ from gdn_ref import affine, wy
 from gdn_ref.chunking import decay
 from gdn_ref.gated_delta_rule import chunk
 from gdn_ref.kernels.common.tokens import chunk_bounds
-from gdn_ref.kernels.forward.hopper.segments import join_segments_kernel
-from gdn_ref.kernels.forward.scan import chunk_scan_kernel
+from gdn_ref.kernels.forward.hopper.segments import JoinCase, JoinGiven, join_segments_kernel
+from gdn_ref.kernels.forward.scan import ScanCase, ScanGiven, chunk_scan_kernel
 from gdn_ref.kernels.forward.shares import SILENT, share
-from gdn_ref.kernels.forward.transform import ut_transform_kernel
+from gdn_ref.kernels.forward.transform import TransformCase, TransformGiven, ut_transform_kernel
 from gdn_ref.proofs.data import hard_inputs
 
 triton = pytest.importorskip("triton")
@@ -38,9 +38,13 @@ def transform(k, g, beta, C, scaled=True):
     """
     c, UT = torch.full((1, C), math.nan, dtype=torch.float64), torch.full((1, C, C), math.nan)
     ut_transform_kernel[1, 1](
-        k.float(), None if g is None else g.float(), beta.float(), c, UT, None,
-        1, C, C, 1, 1, K=k.shape[1], C=C, BK=16, HAS_G=g is not None, PACKED=False, SCALED=scaled,
-        PRECISION="tf32x3",
+        TransformGiven(
+            k.float(), None if g is None else g.float(), beta.float(), c, UT, None, 1, C, C, 1, 1
+        ),
+        TransformCase(
+            K=k.shape[1], C=C, BK=16, HAS_G=g is not None, PACKED=False, SCALED=scaled,
+            PRECISION="tf32x3",
+        ),
     )  # fmt: skip
     return c[0], UT[0]
 
@@ -93,11 +97,15 @@ def test_the_scan_is_one_chunk_of_the_reference(T, C, d_k, d_v, v_first, scaled)
     first = (S if v_first else S.mT).float().contiguous()
     last = torch.full_like(first, math.nan)
     chunk_scan_kernel[(triton.cdiv(d_v, 16),)](
-        *(x.float().contiguous() for x in (q, k, v, beta)), torch.log2(gamma), UT, first, o, last,
-        None,
-        1.0, T, T, H=1, HV=1, K=d_k, V=d_v, S_v=d_k if v_first else 1, S_k=1 if v_first else d_v,
-        C=C, BK=max(16, triton.next_power_of_2(d_k)), BV=16, HAS_S=True, PACKED=False,
-        SCALED=scaled, SHARES=1, PRECISION="tf32x3", STAGES=1,
+        ScanGiven(
+            *(x.float().contiguous() for x in (q, k, v, beta)), torch.log2(gamma), UT, first, o,
+            last, None, 1.0, T, T,
+        ),
+        ScanCase(
+            H=1, HV=1, K=d_k, V=d_v, S_v=d_k if v_first else 1, S_k=1 if v_first else d_v, C=C,
+            BK=max(16, triton.next_power_of_2(d_k)), BV=16, HAS_S=True, PACKED=False,
+            SCALED=scaled, SHARES=1, PRECISION="tf32x3", STAGES=1,
+        ),
     )  # fmt: skip
     assert_close(o, expected_o, KERNEL_FLOAT32)
     assert_close(last if v_first else last.mT, expected_S, KERNEL_FLOAT32)
@@ -119,9 +127,11 @@ def test_segments_are_joined_as_maps_compose(packed, v_first):
     starts = torch.full((int(total), HV, V, K), math.nan)
     first = S if v_first else S.mT.contiguous()
     join_segments_kernel[len(counts) * HV, V // 16](
-        both, first, starts, torch.from_numpy(ends) if packed else None, 25, length, HV,
-        K=K, V=V, S_v=K if v_first else 1, S_k=1 if v_first else V, ROWS=16,
-        HAS_S=True, PACKED=packed,
+        JoinGiven(both, first, starts, torch.from_numpy(ends) if packed else None, 25, length, HV),
+        JoinCase(
+            K=K, V=V, S_v=K if v_first else 1, S_k=1 if v_first else V, ROWS=16, HAS_S=True,
+            PACKED=packed,
+        ),
     )  # fmt: skip
     for n, (slot, count) in enumerate(zip(slots, counts, strict=True)):
         for h in range(HV):

@@ -13,9 +13,9 @@ from ...forward.hopper.chain import BK, BV
 from ...forward.hopper.launches import WIDTH, tilings_of
 from ...host.launch import launcher
 from ...host.layout import state_layout
-from .chunk_gradients.kernel import chunk_gradients_hopper_kernel
-from .state_gradients import state_gradients_hopper_kernel
-from .states import chunk_states_hopper_kernel
+from .chunk_gradients.kernel import HopperChunkGradientsCase, chunk_gradients_hopper_kernel
+from .state_gradients import HopperStateGradientsCase, state_gradients_hopper_kernel
+from .states import HopperStatesCase, chunk_states_hopper_kernel
 
 
 def room_for_both(plan, sizes):
@@ -38,8 +38,8 @@ class HopperStates:
         constants = {"K": K, "V": V, **state_layout(K, V, v_first)}
         constants |= {"HAS_S": plan.has_S, "PACKED": plan.packed}
         options = {"num_warps": 4, "maxnreg": state_registers(K)}
-        kernel = chunk_states_hopper_kernel
-        self.launch = launcher(kernel, constants, plan.types, tilings, **options)
+        kernel, case = chunk_states_hopper_kernel, HopperStatesCase(**constants)
+        self.launch = launcher(kernel, case, plan.types, tilings, **options)
 
     def __call__(self, sizes, k, v, beta, c, T_inv, S, states, cu_seqlens, R=None):
         plan, total = self.plan, sizes.total
@@ -76,8 +76,8 @@ class HopperStateGradients:
         constants = {"K": K, "V": V, **state_layout(K, V, v_first)}
         constants |= {"HAS_DS": has_dS, "PACKED": plan.packed}
         tilings = (keys, keys, values, matrices, values, rows)
-        kernel = state_gradients_hopper_kernel
-        self.launch = launcher(kernel, constants, plan.types, tilings, num_warps=4)
+        kernel, case = state_gradients_hopper_kernel, HopperStateGradientsCase(**constants)
+        self.launch = launcher(kernel, case, plan.types, tilings, num_warps=4)
 
     def __call__(
         self, sizes, q, k, do, beta, c, T_inv, dS_last, Z, dstates, dS_first, cu_seqlens,
@@ -103,8 +103,8 @@ class HopperChunkGradients:
         constants = {"H": plan.H, "HV": plan.HV, "K": K, "V": V}
         constants |= {"HAS_G": plan.has_g, "PACKED": plan.packed}
         tilings = (keys, keys, R, values, values, matrices, rows, rows, keys, keys)
-        kernel = chunk_gradients_hopper_kernel
-        self.launch = launcher(kernel, constants, plan.types, tilings, num_warps=4)
+        kernel, case = chunk_gradients_hopper_kernel, HopperChunkGradientsCase(**constants)
+        self.launch = launcher(kernel, case, plan.types, tilings, num_warps=4)
 
     def __call__(
         self, sizes, q, k, v, beta, c, T_inv, do, Z, states, dstates, dq, dk, dg, dbeta,

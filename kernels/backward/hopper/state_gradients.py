@@ -33,6 +33,8 @@ For 16-bit inputs, head dimensions of 64, 128 or 256, chunks of 64.
 Reference: `gdn_ref.backward.chunk`.
 """
 
+from collections import namedtuple
+
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
@@ -42,7 +44,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 
-from ...common.numbers import C
+from ...common.numbers import C, factor
 from ...common.slots import slot_bounds
 from ...common.triton_private import reinterpreted
 from ...forward.hopper.chain import (
@@ -60,7 +62,9 @@ from ...forward.hopper.chain import (
     TO_END,
     WEIGHTS,
     WHOLE,
-    factor,
+    Corner,
+    Leaving,
+    leave,
     load_numbers,
     load_weight,
     matmul,
@@ -69,42 +73,56 @@ from ...forward.hopper.chain import (
     weight,
 )
 
+# what a launch gives: pointers; a factor; sequences, tokens of each and of all, heads
+HopperStateGradientsGiven = namedtuple(
+    "HopperStateGradientsGiven",
+    "beta_ptr c_ptr dV_ptr dS_last_ptr dS_first_ptr cu_seqlens_ptr scale N T total H HV",
+)
+# what is known in advance: dimensions, strides of dS_last, flags
+HopperStateGradientsCase = namedtuple("HopperStateGradientsCase", "K V S_v S_k HAS_DS PACKED")
+# as `chain.Source` and `chain.Ring`, of what goes backwards
+GradientSource = namedtuple("GradientSource", "q k do T c_ptr beta_ptr beta_stride")
+GradientRing = namedtuple("GradientRing", "q k do T weights full free")
+# what the helpers prepare, in shared memory, and its signals
+Prepared = namedtuple("Prepared", "scores decayed inverse ready used")
+# where dS' goes: the last one's row, rows to the one before; by way of this tile
+KeptGradients = namedtuple("KeptGradients", "dstates row step tile")
+# where dV goes, by way of a tile; and a pointer and rows for short chunks
+Values = namedtuple("Values", "dV tile ptr stride token column")
+
 
 @gluon.jit
-def load_warp_backwards(
-    q, k, do, T, c_ptr, beta_ptr, beta_stride, q_tiles, k_tiles, do_tiles, T_tiles, weights,
-    full, free, tokens, begin, key_column, value_column, T_row,
-):  # fmt: skip
+def load_warp_backwards(source, ring, tokens, corner):
     """As `chain.load_warp`, from the last chunk on."""
-    STAGES: gl.constexpr = q_tiles.shape[0]
-    BYTES: gl.constexpr = 2 * C * (2 * k.block_shape[1] + BV + C)
+    STAGES: gl.constexpr = ring.q.shape[0]
+    BYTES: gl.constexpr = 2 * C * (2 * source.k.block_shape[1] + BV + C)
+    full = ring.full
     chunks = (tokens + C - 1) // C
     for j in range(chunks):
         s = j % STAGES
         first = (chunks - 1 - j) * C
-        token = begin + first
-        numbers = load_numbers(c_ptr, beta_ptr, beta_stride, first, tokens)
-        mbarrier.wait(free.index(s), ((j // STAGES) & 1) ^ 1)
+        token = corner.token + first
+        numbers = load_numbers(source, first, tokens)
+        mbarrier.wait(ring.free.index(s), ((j // STAGES) & 1) ^ 1)
         mbarrier.expect(full.index(s), BYTES)
-        tma.async_copy_global_to_shared(q, [token, key_column], full.index(s), q_tiles.index(s))
-        tma.async_copy_global_to_shared(k, [token, key_column], full.index(s), k_tiles.index(s))
-        tma.async_copy_global_to_shared(do, [token, value_column], full.index(s), do_tiles.index(s))
-        tma.async_copy_global_to_shared(T, [T_row + token, 0], full.index(s), T_tiles.index(s))
-        weigh(weights, s, numbers)
-        weights.index(WEIGHTS * s + FACTOR).store(factor(numbers[2]))
+        at, do_at = [token, corner.key_column], [token, corner.value_column]
+        tma.async_copy_global_to_shared(source.q, at, full.index(s), ring.q.index(s))
+        tma.async_copy_global_to_shared(source.k, at, full.index(s), ring.k.index(s))
+        tma.async_copy_global_to_shared(source.do, do_at, full.index(s), ring.do.index(s))
+        T_at = [corner.matrix_row + token, 0]
+        tma.async_copy_global_to_shared(source.T, T_at, full.index(s), ring.T.index(s))
+        weigh(ring.weights, s, numbers)
+        ring.weights.index(WEIGHTS * s + FACTOR).store(factor(numbers[2]))
         mbarrier.arrive(full.index(s), count=1)
 
 
 @gluon.jit
-def helper_warps(
-    tokens, scale, weights, q_tiles, k_tiles, do_tiles, T_tiles,
-    scores_tiles, decayed_tiles, inverse_tiles, full, ready, used,
-):  # fmt: skip
+def helper_warps(tokens, scale, ring, prepared):
     """Chunk after chunk: scores, dO with its decay, T_inv - I; zeros in a short chunk's tiles."""
-    dtype: gl.constexpr = k_tiles.dtype
-    STAGES: gl.constexpr = k_tiles.shape[0]
-    K: gl.constexpr = k_tiles.shape[2]
-    TURNS: gl.constexpr = scores_tiles.shape[0]
+    dtype: gl.constexpr = ring.k.dtype
+    STAGES: gl.constexpr = ring.k.shape[0]
+    K: gl.constexpr = ring.k.shape[2]
+    TURNS: gl.constexpr = prepared.scores.shape[0]
     rows: gl.constexpr = gl.BlockedLayout([1, 8], [32 * 8 // K, K // 8], [4, 1], [1, 0])
     LINE_ROWS: gl.constexpr = gl.SliceLayout(1, LINES)
     r = gl.arange(0, C, ROWS)[:, None]
@@ -118,58 +136,53 @@ def helper_warps(
         b = j % TURNS
         first = (chunks - 1 - j) * C
         left = tokens - first
-        mbarrier.wait(full.index(s), (j // STAGES) & 1)
+        mbarrier.wait(ring.full.index(s), (j // STAGES) & 1)
         if TURNS > 1:
-            mbarrier.wait(used.index(b), ((j // TURNS) & 1) ^ 1)
+            mbarrier.wait(prepared.used.index(b), ((j // TURNS) & 1) ^ 1)
         if left < C:  # the tokens after ours may hold anything
             ours = gl.arange(0, C, gl.SliceLayout(1, rows))[:, None] < left
-            q_tiles.index(s).store(gl.where(ours, q_tiles.index(s).load(rows), 0.0))
-            k_tiles.index(s).store(gl.where(ours, k_tiles.index(s).load(rows), 0.0))
-            do_short = gl.where(row[:, None] < left, do_tiles.index(s).load(LINES), 0.0)
-            do_tiles.index(s).store(do_short)
+            ring.q.index(s).store(gl.where(ours, ring.q.index(s).load(rows), 0.0))
+            ring.k.index(s).store(gl.where(ours, ring.k.index(s).load(rows), 0.0))
+            do_short = gl.where(row[:, None] < left, ring.do.index(s).load(LINES), 0.0)
+            ring.do.index(s).store(do_short)
             fence_async_shared()
-        scores = matmul(q_tiles.index(s), k_tiles.index(s).permute((1, 0)), zero, False)
-        c_r = load_weight(weights, s, LOG, ROWS)[:, None]
+        scores = matmul(ring.q.index(s), ring.k.index(s).permute((1, 0)), zero, False)
+        c_r = load_weight(ring.weights, s, LOG, ROWS)[:, None]
         c_r = gl.where(r < left, c_r, float("-inf"))  # sees nothing
-        c_i = weight(weights, s, LOG)
-        gamma = scale * load_weight(weights, s, FROM_START, LINE_ROWS)
-        T_inv = T_tiles.index(s).load(LINES)
+        c_i = weight(ring.weights, s, LOG)
+        gamma = scale * load_weight(ring.weights, s, FROM_START, LINE_ROWS)
+        T_inv = ring.T.index(s).load(LINES)
         T_inv = gl.where(column < gl.where(row < left, row, 0)[:, None], T_inv, 0.0)
-        inverse_tiles.index(j % inverse_tiles.shape[0]).store(T_inv.to(dtype))
-        decayed = gamma[:, None] * do_tiles.index(s).load(LINES).to(gl.float32)
+        prepared.inverse.index(j % prepared.inverse.shape[0]).store(T_inv.to(dtype))
+        decayed = gamma[:, None] * ring.do.index(s).load(LINES).to(gl.float32)
         if TURNS == 1:  # wait as late as can be: the chain still reads what is there
-            mbarrier.wait(used.index(b), (j & 1) ^ 1)
+            mbarrier.wait(prepared.used.index(b), (j & 1) ^ 1)
         if j == chunks - 1:  # where the next dO would come
             low = decayed - decayed.to(dtype).to(gl.float32)
-            do_tiles.index(chunks % STAGES).store(low.to(dtype))
-        decayed_tiles.index(b).store(decayed.to(dtype))
+            ring.do.index(chunks % STAGES).store(low.to(dtype))
+        prepared.decayed.index(b).store(decayed.to(dtype))
         Gamma = gl.exp2(gl.where(r >= i, c_r - c_i, float("-inf")))
         scores = scale * Gamma * warpgroup_mma_wait(0, deps=[scores])
-        scores_tiles.index(b).store(scores.to(dtype))
+        prepared.scores.index(b).store(scores.to(dtype))
         fence_async_shared()
-        mbarrier.arrive(ready.index(b), count=1)
+        mbarrier.arrive(prepared.ready.index(b), count=1)
 
 
 @gluon.jit
-def leave_state(dS, out, row, tile):
+def leave_state(dS, kept, row):
     """Write a state's gradient to memory, by the copy engine."""
     tma.store_wait(0)
-    tile.store(dS)
-    fence_async_shared()
-    tma.async_copy_shared_to_global(out, [row, 0], tile)
+    kept.tile.store(dS)
+    leave(Leaving(kept.dstates, kept.tile, row, 0))
 
 
 @gluon.jit
-def chain_warps(
-    dS, tokens, weights, dS_out, dS_row, dS_step, dV_out, token_0,
-    value_column, dV_ptr, dV_stride, q_tiles, k_tiles, do_tiles,
-    scores_tiles, decayed_tiles, inverse_tiles, dS_tile, dV_tile, free, ready, used,
-):  # fmt: skip
+def chain_warps(dS, tokens, kept, values, ring, prepared):
     """The chain of the states' gradients, which never leave the registers; returns the first."""
-    dtype: gl.constexpr = k_tiles.dtype
-    STAGES: gl.constexpr = k_tiles.shape[0]
-    TURNS: gl.constexpr = scores_tiles.shape[0]
-    WIDE: gl.constexpr = k_tiles.shape[2] > 128
+    dtype: gl.constexpr = ring.k.dtype
+    STAGES: gl.constexpr = ring.k.shape[0]
+    TURNS: gl.constexpr = prepared.scores.shape[0]
+    WIDE: gl.constexpr = ring.k.shape[2] > 128
     operand_dS: gl.constexpr = gl.DotOperandLayout(0, dS.type.layout, 2)
     i = gl.arange(0, C, COLUMNS)[None, :]
     v = gl.arange(0, BV, ROWS)[:, None]
@@ -182,76 +195,74 @@ def chain_warps(
         left = gl.minimum(tokens - first, C)
         dS_in = dS.to(dtype)
         if WIDE:
-            leave_state(dS_in, dS_out, dS_row - j * dS_step, dS_tile)
-        mbarrier.wait(ready.index(b), (j // TURNS) & 1)
+            leave_state(dS_in, kept, kept.row - j * kept.step)
+        mbarrier.wait(prepared.ready.index(b), (j // TURNS) & 1)
 
         # eq-grad-solve
-        k = k_tiles.index(s)
-        dS_operand = dS_tile if WIDE else gl.convert_layout(dS_in, OPERAND)
+        k = ring.k.index(s)
+        dS_operand = kept.tile if WIDE else gl.convert_layout(dS_in, OPERAND)
         read = matmul(dS_operand, k.permute((1, 0)), zero, False)
-        seen = matmul(do_tiles.index(s).permute((1, 0)), scores_tiles.index(b), zero, False)
+        seen = matmul(ring.do.index(s).permute((1, 0)), prepared.scores.index(b), zero, False)
         if not WIDE:
-            leave_state(dS_in, dS_out, dS_row - j * dS_step, dS_tile)
-        to_end = weight(weights, s, TO_END)
-        reads = -weight(weights, s, FROM_START) * weight(weights, s, STRENGTH)
-        whole = weights.index(WEIGHTS * s + WHOLE).slice(0, 1)  # the same for all tokens
+            leave_state(dS_in, kept, kept.row - j * kept.step)
+        to_end = weight(ring.weights, s, TO_END)
+        reads = -weight(ring.weights, s, FROM_START) * weight(ring.weights, s, STRENGTH)
+        whole = ring.weights.index(WEIGHTS * s + WHOLE).slice(0, 1)  # the same for all tokens
         dS = dS * whole.load(gl.SliceLayout(1, dS.type.layout))[:, None]
         read, seen = warpgroup_mma_wait(0, deps=[read, seen])
         dE = to_end * read + seen
         dE_in = gl.convert_layout(dE.to(dtype), OPERAND)
-        Z = matmul(dE_in, inverse_tiles.index(j % inverse_tiles.shape[0]), dE, True)
-        dS = matmul(decayed_tiles.index(b).permute((1, 0)), q_tiles.index(s), dS, True)
+        Z = matmul(dE_in, prepared.inverse.index(j % prepared.inverse.shape[0]), dE, True)
+        dS = matmul(prepared.decayed.index(b).permute((1, 0)), ring.q.index(s), dS, True)
         Z = warpgroup_mma_wait(1, deps=[Z])
 
         # eq-grad-state
         carried = gl.convert_layout((reads * Z).to(dtype), operand_dS)
         dS = warpgroup_mma_wait(0, deps=[dS])
         if TURNS == 1:
-            mbarrier.arrive(used.index(b), count=1)
+            mbarrier.arrive(prepared.used.index(b), count=1)
         dS = matmul(carried, k, dS, True)
-        dV = (weight(weights, s, FACTOR) * Z).to(dtype)
+        dV = (weight(ring.weights, s, FACTOR) * Z).to(dtype)
         if left == C:
-            dV_tile.permute((1, 0)).store(dV)
+            values.tile.permute((1, 0)).store(dV)
             fence_async_shared()
-            tma.async_copy_shared_to_global(dV_out, [token_0 + first, value_column], dV_tile)
+            dV_at = [values.token + first, values.column]
+            tma.async_copy_shared_to_global(values.dV, dV_at, values.tile)
         else:
-            at = (token_0 + first + i).to(gl.int64) * dV_stride + value_column + v
-            gl.store(dV_ptr + at, dV, mask=i < left)
+            at = (values.token + first + i).to(gl.int64) * values.stride + values.column + v
+            gl.store(values.ptr + at, dV, mask=i < left)
         dS = warpgroup_mma_wait(0, deps=[dS])
-        mbarrier.arrive(free.index(s), count=1)
+        mbarrier.arrive(ring.free.index(s), count=1)
         if TURNS > 1:
-            mbarrier.arrive(used.index(b), count=1)
+            mbarrier.arrive(prepared.used.index(b), count=1)
     if chunks > 0:
-        low = do_tiles.index(chunks % STAGES)
-        dS = matmul(low.permute((1, 0)), q_tiles.index((chunks - 1) % STAGES), dS, True)
+        low = ring.do.index(chunks % STAGES)
+        dS = matmul(low.permute((1, 0)), ring.q.index((chunks - 1) % STAGES), dS, True)
         dS = warpgroup_mma_wait(0, deps=[dS])
     tma.store_wait(0)
     return (dS,)
 
 
-@gluon.jit(do_not_specialize=["N", "T", "total", "H", "HV"])
+@gluon.jit
 def state_gradients_hopper_kernel(
-    # tensors, and tiles of them; dstates are [slots, HV, V, K]
-    q, k, do, T_inv, dV, dstates, beta_ptr, c_ptr, dV_ptr, dS_last_ptr, dS_first_ptr,
-    cu_seqlens_ptr,
-    # numbers and sizes
-    scale, N, T, total, H, HV, K: gl.constexpr, V: gl.constexpr,
-    # strides of dS_last
-    S_v: gl.constexpr, S_k: gl.constexpr,
-    # flags
-    HAS_DS: gl.constexpr, PACKED: gl.constexpr,
-):  # fmt: skip
+    q, k, do, T_inv, dV, dstates, given: HopperStateGradientsGiven, case: gl.constexpr
+):
+    K: gl.constexpr = case.K
+    V: gl.constexpr = case.V
     dtype: gl.constexpr = k.dtype
     slices: gl.constexpr = V // BV
+    HV = given.HV
     n = gl.program_id(0) // slices // HV
     hv = gl.program_id(0) // slices % HV
-    h = hv // (HV // H)
+    h = hv // (HV // given.H)
     first_v = (gl.program_id(0) % slices) * BV
-    n, _, token_0, end = slot_bounds(cu_seqlens_ptr, n, N, T, 0, PACKED, False)
+    n, _, token_0, end = slot_bounds(
+        given.cu_seqlens_ptr, n, given.N, given.T, 0, case.PACKED, False
+    )
     tokens = end - token_0
     chunks = (tokens + C - 1) // C
-    slot = n * ((T + C - 1) // C)
-    if PACKED:
+    slot = n * ((given.T + C - 1) // C)
+    if case.PACKED:
         slot = token_0 // C + n
 
     WIDE: gl.constexpr = K > 128
@@ -262,9 +273,9 @@ def state_gradients_hopper_kernel(
     dim_k = gl.arange(0, K, gl.SliceLayout(0, rows))[None, :]
     dS_at = (n * HV + hv).to(gl.int64) * (V * K) + dim_v * K + dim_k
     dS = gl.zeros([BV, K], gl.float32, rows)
-    if HAS_DS:
-        last_at = (n * HV + hv).to(gl.int64) * (V * K) + dim_v * S_v + dim_k * S_k
-        dS = gl.load(dS_last_ptr + last_at).to(gl.float32)
+    if case.HAS_DS:
+        last_at = (n * HV + hv).to(gl.int64) * (V * K) + dim_v * case.S_v + dim_k * case.S_k
+        dS = gl.load(given.dS_last_ptr + last_at).to(gl.float32)
 
     q_tiles = gl.allocate_shared_memory(dtype, [STAGES, C, K], q.layout)
     k_tiles = gl.allocate_shared_memory(dtype, [STAGES, C, K], k.layout)
@@ -283,27 +294,23 @@ def state_gradients_hopper_kernel(
     ready, used = signals(TURNS, 1), signals(TURNS, 1)
     fence_async_shared()
 
-    c_ptr += hv.to(gl.int64) * total + token_0
-    beta_ptr += token_0.to(gl.int64) * HV + hv
+    c_ptr = given.c_ptr + (hv.to(gl.int64) * given.total + token_0)
+    beta_ptr = given.beta_ptr + (token_0.to(gl.int64) * HV + hv)
     value_column = hv * V + first_v
     last_row = ((slot + chunks - 1) * HV + hv) * V + first_v
+    ring = GradientRing(q_tiles, k_tiles, do_tiles, T_tiles, weights, full, free)
+    prepared = Prepared(scores_tiles, decayed_tiles, inverse_tiles, ready, used)
+    kept = KeptGradients(dstates, last_row, HV * V, dS_tile)
+    values = Values(dV, dV_tile, given.dV_ptr, HV * V, token_0, value_column)
+    source = GradientSource(q, k, do, T_inv, c_ptr, beta_ptr, HV)
+    corner = Corner(token_0, h * K, value_column, hv * given.total)
     (dS,) = gl.warp_specialize(
         [
-            (chain_warps, (
-                dS, tokens, weights, dstates, last_row, HV * V, dV, token_0,
-                value_column, dV_ptr, HV * V, q_tiles, k_tiles, do_tiles,
-                scores_tiles, decayed_tiles, inverse_tiles, dS_tile, dV_tile, free, ready, used,
-            )),
-            (helper_warps, (
-                tokens, scale, weights, q_tiles, k_tiles, do_tiles, T_tiles,
-                scores_tiles, decayed_tiles, inverse_tiles, full, ready, used,
-            )),
-            (load_warp_backwards, (
-                q, k, do, T_inv, c_ptr, beta_ptr, HV, q_tiles, k_tiles, do_tiles, T_tiles, weights,
-                full, free, tokens, token_0, h * K, value_column, hv * total,
-            )),
+            (chain_warps, (dS, tokens, kept, values, ring, prepared)),
+            (helper_warps, (tokens, given.scale, ring, prepared)),
+            (load_warp_backwards, (source, ring, tokens, corner)),
         ],
         worker_num_warps=[4, 1],
         worker_num_regs=[168, 40],
-    )  # fmt: skip
-    gl.store(dS_first_ptr + dS_at, dS)
+    )
+    gl.store(given.dS_first_ptr + dS_at, dS)

@@ -11,6 +11,8 @@ computed. So does R = V - diag(gamma) K S^T, where it is asked for: of heads bey
 Reference: `gdn_ref.gated_delta_rule.chunk`.
 """
 
+from collections import namedtuple
+
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, tma
@@ -22,95 +24,105 @@ from ...forward.hopper.chain import (
     BV,
     LINE,
     WEIGHTS,
+    Corner,
+    Leaving,
+    Ring,
+    Source,
+    StateAt,
     load_state,
     load_warp,
     next_state,
     signals,
 )
 
-STAGES = gl.constexpr(3)  # chunks in flight
+# what a launch gives: pointers; tokens of a sequence and of all, heads
+HopperStatesGiven = namedtuple(
+    "HopperStatesGiven", "beta_ptr c_ptr S_first_ptr cu_seqlens_ptr T total H HV"
+)
+# what is known in advance: dimensions, strides of a first state, flags
+HopperStatesCase = namedtuple("HopperStatesCase", "K V S_v S_k HAS_S PACKED")
+# where states go: the first one's row, rows to the next; by way of these tiles
+Kept = namedtuple("Kept", "states row step tiles")
 
 
 @gluon.jit
-def keep(S, states, row, S_tiles):
-    """Write a state to memory, by the copy engine."""
-    PARTS: gl.constexpr = S_tiles.shape[0]
+def keep(S, kept, j):
+    """Write the state of chunk `j` to memory, by the copy engine."""
+    PARTS: gl.constexpr = kept.tiles.shape[0]
     tma.store_wait(0)
     for p in gl.static_range(PARTS):
-        S_tiles.index(p).store(S[p].to(S_tiles.dtype))
+        kept.tiles.index(p).store(S[p].to(kept.tiles.dtype))
     fence_async_shared()
+    row = kept.row + j * kept.step
     for p in gl.static_range(PARTS):
-        tma.async_copy_shared_to_global(states, [row, p * BK], S_tiles.index(p))
+        tma.async_copy_shared_to_global(kept.states, [row, p * BK], kept.tiles.index(p))
 
 
 @gluon.jit
-def kept_state_warps(
-    S, steps, chunks, states, row, step, S_tiles, k_tiles, v_tiles, T_tiles, weights, full, free,
-    R, R_tile, begin, column,
-):  # fmt: skip
-    """The states that the chunks receive. The last chunk is a step only if R is wanted."""
+def kept_state_warps(S, steps, chunks, kept, ring, residuals):
+    """The states that the chunks receive. The last chunk is a step only if R is wanted.
+
+    `residuals` is where the first chunk's R goes, if it goes anywhere.
+    """
+    R = residuals.matrix
     for j in range(steps):
-        keep(S, states, row + j * step, S_tiles)
-        S = next_state(
-            S, j, True, k_tiles, v_tiles, T_tiles, weights, full, free, False,
-            None if R is None else S_tiles, R, R_tile, begin + j * C, column,
-        )  # fmt: skip
+        keep(S, kept, j)
+        if R is None:
+            S = next_state(S, j, True, ring, False)
+        else:
+            to = Leaving(R, residuals.tile, residuals.row + j * C, residuals.column)
+            S = next_state(S, j, True, ring, False, kept.tiles, to)
     if steps < chunks:
-        keep(S, states, row + steps * step, S_tiles)
+        keep(S, kept, steps)
     tma.store_wait(0)
 
 
-@gluon.jit(do_not_specialize=["T", "total", "H", "HV"])
+@gluon.jit
 def chunk_states_hopper_kernel(
-    # tensors, and tiles of them; states are [slots, HV, V, K]; R, of whole chunks alone, or None
-    k, v, T_inv, states, R, beta_ptr, c_ptr, S_first_ptr, cu_seqlens_ptr,
-    # sizes
-    T, total, H, HV, K: gl.constexpr, V: gl.constexpr,
-    # strides of a first state
-    S_v: gl.constexpr, S_k: gl.constexpr,
-    # flags
-    HAS_S: gl.constexpr, PACKED: gl.constexpr,
-):  # fmt: skip
+    k, v, T_inv, states, R, given: HopperStatesGiven, case: gl.constexpr
+):
+    K: gl.constexpr = case.K
+    V: gl.constexpr = case.V
     slices: gl.constexpr = V // BV
+    HV = given.HV
     n = gl.program_id(0) // slices // HV
     hv = gl.program_id(0) // slices % HV
-    h = hv // (HV // H)
+    h = hv // (HV // given.H)
     first_v = (gl.program_id(0) % slices) * BV
-    n, _, token_0, end = slot_bounds(cu_seqlens_ptr, n, 0, T, 0, PACKED, False)
+    n, _, token_0, end = slot_bounds(given.cu_seqlens_ptr, n, 0, given.T, 0, case.PACKED, False)
     chunks = (end - token_0 + C - 1) // C
     steps = gl.maximum(chunks - 1, 0) if R is None else chunks
-    slot = n * ((T + C - 1) // C)
-    if PACKED:
+    slot = n * ((given.T + C - 1) // C)
+    if case.PACKED:
         slot = token_0 // C + n
 
     PARTS: gl.constexpr = K // BK
-    S_from = S_first_ptr if HAS_S else c_ptr
+    STAGES: gl.constexpr = 3  # chunks in flight
+    S_from = given.S_first_ptr if case.HAS_S else given.c_ptr
     S_from += (n * HV + hv).to(gl.int64) * (V * K)
-    S = load_state(S_from, first_v, S_v, S_k, HAS_S, PARTS)
+    S = load_state(StateAt(S_from, first_v, case.S_v, case.S_k, case.HAS_S), PARTS)
     k_tiles = gl.allocate_shared_memory(k.dtype, [STAGES * PARTS, C, BK], k.layout)
     v_tiles = gl.allocate_shared_memory(k.dtype, [STAGES, C, BV], v.layout)
     T_tiles = gl.allocate_shared_memory(T_inv.dtype, [STAGES, C, C], T_inv.layout)
     S_tiles = gl.allocate_shared_memory(k.dtype, [PARTS, BV, BK], states.layout)
-    R_out, R_tile = None, None
+    R_tile = None
     if R is not None:
-        R_out = R
         R_tile = gl.allocate_shared_memory(R.dtype, [C, BV], R.layout)
     weights = gl.allocate_shared_memory(gl.float32, [WEIGHTS * STAGES, C], LINE)
     full, free = signals(STAGES, 2), signals(STAGES, 1)
+    ring = Ring(None, k_tiles, v_tiles, T_tiles, weights, full, free)
     fence_async_shared()
 
-    c_ptr += hv.to(gl.int64) * total + token_0
-    beta_ptr += token_0.to(gl.int64) * HV + hv
+    c_ptr = given.c_ptr + (hv.to(gl.int64) * given.total + token_0)
+    beta_ptr = given.beta_ptr + (token_0.to(gl.int64) * HV + hv)
+    residuals = Leaving(R, R_tile, token_0, hv * V + first_v)
+    kept = Kept(states, (slot * HV + hv) * V + first_v, HV * V, S_tiles)
     gl.warp_specialize(
         [
-            (kept_state_warps, (
-                S, steps, chunks, states, (slot * HV + hv) * V + first_v, HV * V, S_tiles,
-                k_tiles, v_tiles, T_tiles, weights, full, free,
-                R_out, R_tile, token_0, hv * V + first_v,
-            )),
+            (kept_state_warps, (S, steps, chunks, kept, ring, residuals)),
             (load_warp, (
-                None, k, v, T_inv, c_ptr, beta_ptr, HV, k_tiles, k_tiles, v_tiles, T_tiles,
-                weights, full, free, steps * C, token_0, h * K, hv * V + first_v, hv * total,
+                Source(None, k, v, T_inv, c_ptr, beta_ptr, HV), ring, steps * C,
+                Corner(token_0, h * K, hv * V + first_v, hv * given.total),
             )),
         ],
         worker_num_warps=[1],

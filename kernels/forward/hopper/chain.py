@@ -22,6 +22,8 @@ barriers  chunk j has its tiles in place j % STAGES, with two barriers: `full`, 
 Reference: `gdn_ref.gated_delta_rule.chunk`.
 """
 
+from collections import namedtuple
+
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
@@ -33,11 +35,10 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 
-from ...common.numbers import LEAST, C
+from ...common.numbers import C
 
 BV = gl.constexpr(64)  # value dimensions a program: the rows of one tensor core instruction
 BK = gl.constexpr(64)  # key dimensions a tile
-STAGES = gl.constexpr(2)  # chunks in flight, at least
 # 64 x 64 numbers over four warps: a product, and the left operand of the next
 TILE = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16]))
 OPERAND = gl.constexpr(gl.DotOperandLayout(0, TILE.value, 2))
@@ -50,6 +51,19 @@ LOG, FROM_START, TO_END, WHOLE, STRENGTH, FACTOR = (gl.constexpr(n) for n in ran
 LINES = gl.constexpr(gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0]))
 LINE = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))
 
+# a head's numbers in memory; beta's pointer may be None
+HeadAt = namedtuple("HeadAt", "c_ptr beta_ptr beta_stride")
+# where chunks come from: tiles of q or None, of k, v and UT; and as `HeadAt`
+Source = namedtuple("Source", "q k v UT c_ptr beta_ptr beta_stride")
+# and from which row and columns on
+Corner = namedtuple("Corner", "token key_column value_column matrix_row")
+# chunks in flight: their places in shared memory, their weights, their signals
+Ring = namedtuple("Ring", "q k v UT weights full free")
+# 64 rows of a state in memory, of which `first_v` is the first; nothing there unless `wanted`
+StateAt = namedtuple("StateAt", "ptr first_v v_stride k_stride wanted")
+# a tile on its way to a matrix in memory
+Leaving = namedtuple("Leaving", "matrix tile row column")
+
 
 @gluon.jit
 def matmul(a, b, acc, use_acc: gl.constexpr):
@@ -58,82 +72,77 @@ def matmul(a, b, acc, use_acc: gl.constexpr):
 
 
 @gluon.jit
-def load_warp(
-    q, k, v, UT, c_ptr, beta_ptr, beta_stride, q_tiles, k_tiles, v_tiles, UT_tiles, weights,
-    full, free, tokens, begin, key_column, value_column, UT_row, silent=0,
-):  # fmt: skip
+def load_warp(source, ring, tokens, corner, silent=0):
     """Tiles of one chunk after the other, and its weights, as soon as there is room for them.
 
     The numbers of the next chunk are asked for before this one is brought: under load, memory takes
     longer than a chunk. What moves from register to register must have come; so a turn brings
     `TURN` chunks, two. With 256 key dimensions it brings one: twice the code was slower.
     """
-    TURN: gl.constexpr = 2 if k_tiles.shape[0] // UT_tiles.shape[0] <= 2 else 1
+    TURN: gl.constexpr = 2 if ring.k.shape[0] // ring.UT.shape[0] <= 2 else 1
     chunks = (tokens + C - 1) // C
     numbers = ()
     for a in gl.static_range(TURN - 1):
-        numbers = numbers + (load_numbers(c_ptr, beta_ptr, beta_stride, a * C, tokens),)
+        numbers = numbers + (load_numbers(source, a * C, tokens),)
     for turn in range(0, chunks, TURN):
         for a in gl.static_range(TURN):
             j = turn + a
             last = (j + TURN - 1) * C
-            numbers = numbers + (load_numbers(c_ptr, beta_ptr, beta_stride, last, tokens),)
+            numbers = numbers + (load_numbers(source, last, tokens),)
             if a == 0 or j < chunks:
-                bring(
-                    q, k, v, UT, q_tiles, k_tiles, v_tiles, UT_tiles, weights, full, free,
-                    numbers[0], j, begin + j * C, key_column, value_column, UT_row, silent,
-                )  # fmt: skip
+                bring(source, ring, numbers[0], j, corner, silent)
             numbers = numbers[1:]
 
 
 @gluon.jit
-def bring(
-    q, k, v, UT, q_tiles, k_tiles, v_tiles, UT_tiles, weights, full, free,
-    numbers, j, token, key_column, value_column, UT_row, silent,
-):  # fmt: skip
+def bring(source, ring, numbers, j, corner, silent):
     """Chunk `j`, as soon as there is room for it.
 
     `expect` announces the bytes of the tiles, and with them is one arrival at `full`; the weights,
     which this warp computes, are the other. Of the first `silent` chunks the queries stay away.
     """
-    STAGES: gl.constexpr = UT_tiles.shape[0]
-    PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
+    STAGES: gl.constexpr = ring.UT.shape[0]
+    PARTS: gl.constexpr = ring.k.shape[0] // STAGES
     BYTES: gl.constexpr = 2 * C * BK * (PARTS + 2)  # of all tiles but the queries'
+    full, token = ring.full, corner.token + j * C
     s = j % STAGES
-    mbarrier.wait(free.index(s), ((j // STAGES) & 1) ^ 1)
-    if q is None:
+    mbarrier.wait(ring.free.index(s), ((j // STAGES) & 1) ^ 1)
+    if source.q is None:
         mbarrier.expect(full.index(s), BYTES)
     else:
         mbarrier.expect(full.index(s), BYTES, pred=j < silent)
         mbarrier.expect(full.index(s), BYTES + 2 * C * BK * PARTS, pred=j >= silent)
     for p in gl.static_range(PARTS):
-        k_tile, column = k_tiles.index(s * PARTS + p), key_column + p * BK
-        tma.async_copy_global_to_shared(k, [token, column], full.index(s), k_tile)
-    tma.async_copy_global_to_shared(v, [token, value_column], full.index(s), v_tiles.index(s))
-    tma.async_copy_global_to_shared(UT, [UT_row + token, 0], full.index(s), UT_tiles.index(s))
-    if q is not None:
+        k_tile, column = ring.k.index(s * PARTS + p), corner.key_column + p * BK
+        tma.async_copy_global_to_shared(source.k, [token, column], full.index(s), k_tile)
+    v_tile, UT_tile = ring.v.index(s), ring.UT.index(s)
+    at, UT_at = [token, corner.value_column], [corner.matrix_row + token, 0]
+    tma.async_copy_global_to_shared(source.v, at, full.index(s), v_tile)
+    tma.async_copy_global_to_shared(source.UT, UT_at, full.index(s), UT_tile)
+    if source.q is not None:
         for p in gl.static_range(PARTS):
-            q_tile, column = q_tiles.index(s * PARTS + p), key_column + p * BK
+            q_tile, column = ring.q.index(s * PARTS + p), corner.key_column + p * BK
             tma.async_copy_global_to_shared(
-                q, [token, column], full.index(s), q_tile, pred=j >= silent
+                source.q, [token, column], full.index(s), q_tile, pred=j >= silent
             )
-    weigh(weights, s, numbers)
+    weigh(ring.weights, s, numbers)
     mbarrier.arrive(full.index(s), count=1)
 
 
 @gluon.jit
-def load_numbers(c_ptr, beta_ptr, beta_stride, first, tokens):
+def load_numbers(head, first, tokens):
     """Cumulative log-decays of the chunk at `first`, the last of them, and beta if it is given.
 
     Zeros, where no token is left.
     """
     left = gl.minimum(tokens - first, C)
     i = gl.arange(0, C, gl.BlockedLayout([2], [32], [1], [0]))
-    c = gl.load(c_ptr + first + i, mask=i < left, other=0.0)
-    c_C = gl.load(c_ptr + first + left - 1, mask=left > 0, other=0.0)
+    c = gl.load(head.c_ptr + first + i, mask=i < left, other=0.0)
+    c_C = gl.load(head.c_ptr + first + left - 1, mask=left > 0, other=0.0)
     beta = gl.zeros_like(c)
-    if beta_ptr is not None:
-        beta = gl.load(beta_ptr + (first + i) * beta_stride, mask=i < left, other=0.0)
+    if head.beta_ptr is not None:
+        beta_at = head.beta_ptr + (first + i) * head.beta_stride
+        beta = gl.load(beta_at, mask=i < left, other=0.0)
     return c, c_C, beta.to(gl.float32)
 
 
@@ -161,36 +170,24 @@ def weight(weights, s, which: gl.constexpr):
 
 
 @gluon.jit
-def factor(beta):
-    """What Z stands multiplied with in the place of dV; see `backward.state_gradients.factor`."""
-    return gl.where(beta >= LEAST, beta, 1.0)
-
-
-@gluon.jit
-def rest(beta):
-    """What makes dV of what stands in its place; see `backward.state_gradients.rest`."""
-    return gl.where(beta >= LEAST, 1.0, beta)
-
-
-@gluon.jit
-def load_state(S_ptr, first_v, v_stride, k_stride, wanted, PARTS: gl.constexpr):
-    """`[64, K]` of a state from row `first_v` on, in parts of 64 columns; zeros if not `wanted`."""
-    v = first_v + gl.arange(0, BV, ROWS)[:, None]
+def load_state(at, PARTS: gl.constexpr):
+    """`[64, K]` of a state, in parts of 64 columns; zeros if not wanted."""
+    v = at.first_v + gl.arange(0, BV, ROWS)[:, None]
     S = ()
     for p in gl.static_range(PARTS):
         k = p * BK + gl.arange(0, BK, COLUMNS)[None, :]
-        part = gl.load(S_ptr + v * v_stride + k * k_stride, mask=wanted, other=0.0)
+        part = gl.load(at.ptr + v * at.v_stride + k * at.k_stride, mask=at.wanted, other=0.0)
         S = S + (part.to(gl.float32),)
     return S
 
 
 @gluon.jit
-def store_state(S, S_ptr, first_v, v_stride, k_stride, wanted, PARTS: gl.constexpr):
-    """Write such a state, if `wanted`."""
-    v = first_v + gl.arange(0, BV, ROWS)[:, None]
+def store_state(S, at, PARTS: gl.constexpr):
+    """Write such a state, if wanted."""
+    v = at.first_v + gl.arange(0, BV, ROWS)[:, None]
     for p in gl.static_range(PARTS):
         k = p * BK + gl.arange(0, BK, COLUMNS)[None, :]
-        gl.store(S_ptr + v * v_stride + k * k_stride, S[p], mask=wanted)
+        gl.store(at.ptr + v * at.v_stride + k * at.k_stride, S[p], mask=at.wanted)
 
 
 @gluon.jit
@@ -243,38 +240,42 @@ def settled(S, PARTS: gl.constexpr):
 
 
 @gluon.jit
-def next_state(
-    S, j, has_v, k_tiles, v_tiles, UT_tiles, weights, full, free, SCALED: gl.constexpr,
-    S_tiles=None, R_out=None, R_tile=None, token=0, column=0,
-):  # fmt: skip
+def next_state(S, j, has_v, ring, SCALED: gl.constexpr, S_tiles=None, residual_to=None):
     """The state after the whole chunk `j`, where nobody asks for outputs.
 
-    The chunk's matrix has beta in it if it is `SCALED`. The values are zero unless `has_v`. If
-    `R_out` is given, S stands in `S_tiles` as well, and the residual v - gamma S k goes to `R_out`;
-    no copy may be leaving `R_tile` any more.
+    The chunk's matrix has beta in it if it is `SCALED`. The values are zero unless `has_v`. S may
+    stand in `S_tiles` as well. The residual v - gamma S k goes to `residual_to`, if that is given;
+    no copy may be leaving its tile any more.
     """
-    STAGES: gl.constexpr = UT_tiles.shape[0]
-    PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
+    STAGES: gl.constexpr = ring.UT.shape[0]
+    PARTS: gl.constexpr = ring.k.shape[0] // STAGES
+    weights = ring.weights
     s = j % STAGES
-    mbarrier.wait(full.index(s), (j // STAGES) & 1)
-    read, _ = read_state(S, s, k_tiles, PARTS, S_tiles)
+    mbarrier.wait(ring.full.index(s), (j // STAGES) & 1)
+    read, _ = read_state(S, s, ring.k, PARTS, S_tiles)
     gamma = weight(weights, s, FROM_START)
-    v = v_tiles.index(s).permute((1, 0)).load(TILE).to(gl.float32)
+    v = ring.v.index(s).permute((1, 0)).load(TILE).to(gl.float32)
     v = gl.where(has_v, v, 0.0)
     residual = v - gamma * warpgroup_mma_wait(0, deps=[read])
     R = residual
     if not SCALED:
         residual *= weight(weights, s, STRENGTH)
-    delta = solve(residual, UT_tiles.index(s), C, True)
-    if R_out is not None:
-        R_tile.permute((1, 0)).store(R.to(R_tile.dtype))
-        fence_async_shared()
-        tma.async_copy_shared_to_global(R_out, [token, column], R_tile)
+    delta = solve(residual, ring.UT.index(s), C, True)
+    if residual_to is not None:
+        residual_to.tile.permute((1, 0)).store(R.to(residual_to.tile.dtype))
+        leave(residual_to)
     to_end = weight(weights, s, TO_END)
-    S = carry(S, to_end * warpgroup_mma_wait(0, deps=[delta]), weights, s, k_tiles, PARTS)
+    S = carry(S, to_end * warpgroup_mma_wait(0, deps=[delta]), weights, s, ring.k, PARTS)
     S = settled(S, PARTS)
-    mbarrier.arrive(free.index(s), count=1)
+    mbarrier.arrive(ring.free.index(s), count=1)
     return S
+
+
+@gluon.jit
+def leave(leaving):
+    """Write a tile to memory, by the copy engine, once the threads have stored it."""
+    fence_async_shared()
+    tma.async_copy_shared_to_global(leaving.matrix, [leaving.row, leaving.column], leaving.tile)
 
 
 @gluon.jit

@@ -17,8 +17,8 @@ from ...host.layout import state_layout
 from ...host.memory import new
 from ..shares import shares, walk
 from .chain import BK, BV
-from .scan import chunk_scan_hopper_kernel
-from .segments import join_segments_kernel, segment_maps_kernel
+from .scan import HopperScanCase, chunk_scan_hopper_kernel
+from .segments import JoinCase, MapsCase, join_segments_kernel, segment_maps_kernel
 
 JOINED_ROWS = 16  # rows of the state that one program carries from segment to segment
 MAPS = 0.7  # the time of a chunk of the maps of segments, in chunks with outputs
@@ -40,18 +40,18 @@ class HopperScan:
         flags, UT = {"HAS_S": plan.has_S, "PACKED": plan.packed}, {"SCALED": scaled}
         keys, values, matrices = tilings_of(plan, BK.value)
         self.find_maps = launcher(
-            segment_maps_kernel, {**lie, **flags, **UT}, plan.types, (keys, values, matrices),
-            num_warps=4, maxnreg=128,
+            segment_maps_kernel, MapsCase(**lie, **flags, **UT), plan.types,
+            (keys, values, matrices), num_warps=4, maxnreg=128,
         )  # fmt: skip
-        joined = {**lie, "ROWS": JOINED_ROWS, **flags}
+        joined = JoinCase(**lie, ROWS=JOINED_ROWS, **flags)
         self.join = launcher(join_segments_kernel, joined, plan.types, num_warps=8)
 
         @cache
         def launch(segmented, n):
             first = {"HAS_S": plan.has_S or segmented, "PACKED": plan.packed}
-            constants = {**lie, **first, "SEGMENTED": segmented, **UT, "SHARES": n}
+            case = HopperScanCase(**lie, **first, SEGMENTED=segmented, **UT, SHARES=n)
             return launcher(
-                chunk_scan_hopper_kernel, constants, plan.types,
+                chunk_scan_hopper_kernel, case, plan.types,
                 (keys, keys, values, matrices, values), num_warps=4, launch_pdl=not segmented,
             )  # fmt: skip
 

@@ -31,7 +31,9 @@ from .chain import (
     STRENGTH,
     TILE,
     TO_END,
+    Leaving,
     carry,
+    leave,
     load_state,
     matmul,
     next_state,
@@ -44,23 +46,22 @@ from .chain import (
 
 
 @gluon.jit
-def put(out, o, o_tile, row, column):
+def put(out, outputs, row):
     """Write a whole chunk's outputs, by the copy engine."""
     tma.store_wait(0)
-    o_tile.permute((1, 0)).store(out.to(o_tile.dtype))
-    fence_async_shared()
-    tma.async_copy_shared_to_global(o, [row, column], o_tile)
+    outputs.tile.permute((1, 0)).store(out.to(outputs.tile.dtype))
+    leave(Leaving(outputs.o, outputs.tile, row, outputs.column))
 
 
 @gluon.jit
-def put_short(out, o_ptr, o_stride, o_tile, token_0, tokens, left, column):
+def put_short(out, outputs, token_0, tokens, left):
     """The same for the last `left` tokens, by the threads: a tile would reach beyond them."""
     tma.store_wait(0)
-    o_tile.permute((1, 0)).store(out.to(o_tile.dtype))
+    outputs.tile.permute((1, 0)).store(out.to(outputs.tile.dtype))
     r = gl.arange(0, C, gl.SliceLayout(1, LINES))[:, None]
-    v = column + gl.arange(0, BV, gl.SliceLayout(0, LINES))[None, :]
-    at = (token_0 + tokens - left + r).to(gl.int64) * o_stride + v
-    gl.store(o_ptr + at, o_tile.load(LINES), mask=r < left)
+    v = outputs.column + gl.arange(0, BV, gl.SliceLayout(0, LINES))[None, :]
+    at = (token_0 + tokens - left + r).to(gl.int64) * outputs.stride + v
+    gl.store(outputs.ptr + at, outputs.tile.load(LINES), mask=r < left)
 
 
 @gluon.jit
@@ -74,32 +75,32 @@ def hand_over(S, S_tiles):
 
 @gluon.jit
 def next_wide_chunk(
-    S, j, silent, left, scale, q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles, S_tiles,
-    full, free, ready, used, SCALED: gl.constexpr, FULL: gl.constexpr,
-):  # fmt: skip
+    S, j, silent, left, scale, ring, scores, S_tiles, SCALED: gl.constexpr, FULL: gl.constexpr
+):
     """The state after chunk `j`, and its outputs."""
-    STAGES: gl.constexpr = UT_tiles.shape[0]
-    PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
+    STAGES: gl.constexpr = ring.UT.shape[0]
+    PARTS: gl.constexpr = ring.k.shape[0] // STAGES
+    weights = ring.weights
     s = j % STAGES
     n = j - silent
     b = n % 2
     hand_over(S, S_tiles)
-    mbarrier.wait(full.index(s), (j // STAGES) & 1)
+    mbarrier.wait(ring.full.index(s), (j // STAGES) & 1)
     if not FULL:
-        mbarrier.wait(ready.index(b), (n // 2) & 1)  # then k has no other tokens than ours
-    read, S_in = read_state(S, s, k_tiles, PARTS, S_tiles)
+        mbarrier.wait(scores.ready.index(b), (n // 2) & 1)  # then k has no other tokens than ours
+    read, S_in = read_state(S, s, ring.k, PARTS, S_tiles)
 
     # eq-gdn-chunk-delta
-    v = v_tiles.index(s).permute((1, 0)).load(TILE).to(gl.float32)
+    v = ring.v.index(s).permute((1, 0)).load(TILE).to(gl.float32)
     residual = v - weight(weights, s, FROM_START) * warpgroup_mma_wait(0, deps=[read])
     if not SCALED:
         residual *= weight(weights, s, STRENGTH)
-    delta = solve(residual, UT_tiles.index(s), left, FULL)
+    delta = solve(residual, ring.UT.index(s), left, FULL)
 
     # eq-gdn-chunk-output, its first term
     queried = gl.zeros([BV, C], gl.float32, TILE)
     for p in gl.static_range(PARTS):
-        q = q_tiles.index(s * PARTS + p).permute((1, 0))
+        q = ring.q.index(s * PARTS + p).permute((1, 0))
         queried = matmul(S_in[p], q, queried, p > 0)
 
     delta = warpgroup_mma_wait(PARTS, deps=[delta])
@@ -108,44 +109,49 @@ def next_wide_chunk(
         ours = gl.arange(0, C, COLUMNS)[None, :] < left
         delta = gl.where(ours, delta, 0.0)
         carried = gl.where(ours, carried, 0.0)
-    delta = gl.convert_layout(delta.to(k_tiles.dtype), OPERAND)
-    S = carry(S, carried, weights, s, k_tiles, PARTS)
+    delta = gl.convert_layout(delta.to(ring.k.dtype), OPERAND)
+    S = carry(S, carried, weights, s, ring.k, PARTS)
     queried = warpgroup_mma_wait(PARTS, deps=[queried])
     queried *= scale * weight(weights, s, FROM_START)
-    mbarrier.wait(ready.index(b), (n // 2) & 1)
-    out = matmul(delta, scores_tiles.index(b).permute((1, 0)), queried, True)
+    mbarrier.wait(scores.ready.index(b), (n // 2) & 1)
+    out = matmul(delta, scores.tiles.index(b).permute((1, 0)), queried, True)
     S = settled(S, PARTS)
     out = warpgroup_mma_wait(0, deps=[out])
-    mbarrier.arrive(free.index(s), count=1)
-    mbarrier.arrive(used.index(b), count=1)
+    mbarrier.arrive(ring.free.index(s), count=1)
+    mbarrier.arrive(scores.used.index(b), count=1)
     return S, out
 
 
 @gluon.jit
 def wide_state_warps(
-    S_first_ptr, S_last_ptr, first_v, has_S, last, v_stride, k_stride, S_v, S_k,
-    tokens, silent, token_0, total, scale, o, o_ptr, o_stride, value_column,
-    q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles, o_tile, full, free, ready, used,
-    SCALED: gl.constexpr, S_tiles,
-):  # fmt: skip
+    first,
+    last,
+    tokens,
+    silent,
+    token_0,
+    total,
+    outputs,
+    ring,
+    scores,
+    SCALED: gl.constexpr,
+    S_tiles,
+):
     """As `scan.state_warps`."""
     PARTS: gl.constexpr = S_tiles.shape[0]
-    S = load_state(S_first_ptr, first_v, v_stride, k_stride, has_S, PARTS)
+    S = load_state(first, PARTS)
     left = tokens % C
     for j in range(silent):
         hand_over(S, S_tiles)
-        S = next_state(S, j, True, k_tiles, v_tiles, UT_tiles, weights, full, free, SCALED, S_tiles)
+        S = next_state(S, j, True, ring, SCALED, S_tiles)
     for j in range(silent, tokens // C):
         S, out = next_wide_chunk(
-            S, j, silent, C, scale, q_tiles, k_tiles, v_tiles, UT_tiles, weights, scores_tiles,
-            S_tiles, full, free, ready, used, SCALED, True,
-        )  # fmt: skip
-        put(out, o, o_tile, token_0 + j * C, value_column)
+            S, j, silent, C, outputs.scale, ring, scores, S_tiles, SCALED, True
+        )
+        put(out, outputs, token_0 + j * C)
     if left > 0:
         S, out = next_wide_chunk(
-            S, tokens // C, silent, left, scale, q_tiles, k_tiles, v_tiles, UT_tiles, weights,
-            scores_tiles, S_tiles, full, free, ready, used, SCALED, False,
-        )  # fmt: skip
-        put_short(out, o_ptr, o_stride, o_tile, token_0, tokens, left, value_column)
-    store_state(S, S_last_ptr, first_v, S_v, S_k, last, PARTS)
+            S, tokens // C, silent, left, outputs.scale, ring, scores, S_tiles, SCALED, False
+        )
+        put_short(out, outputs, token_0, tokens, left)
+    store_state(S, last, PARTS)
     tma.store_wait(0)

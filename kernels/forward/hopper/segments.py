@@ -11,6 +11,8 @@ The first segment knows its state: its G ends there, and it needs no F. The last
 Reference: `gdn_ref.affine.chunk_map`, `gdn_ref.affine.compose`.
 """
 
+from collections import namedtuple
+
 import triton
 import triton.language as tl
 from triton.experimental import gluon
@@ -26,8 +28,11 @@ from .chain import (
     COLUMNS,
     LINE,
     ROWS,
-    STAGES,
     WEIGHTS,
+    Corner,
+    Ring,
+    Source,
+    StateAt,
     load_state,
     load_warp,
     next_state,
@@ -37,42 +42,47 @@ from .chain import (
 
 
 @gluon.jit
-def map_warps(
-    S, tokens, has_v, wanted, maps_ptr, first_row, k_tiles, v_tiles, UT_tiles, weights, full, free,
-    SCALED: gl.constexpr,
-):  # fmt: skip
+def map_warps(S, tokens, has_v, to, ring, SCALED: gl.constexpr):
     """64 rows of a map, G above F, from the first chunk to the last."""
-    PARTS: gl.constexpr = k_tiles.shape[0] // STAGES
     for j in range(tokens // C):
-        S = next_state(S, j, has_v, k_tiles, v_tiles, UT_tiles, weights, full, free, SCALED)
-    store_state(S, maps_ptr, first_row, PARTS * BK, 1, wanted, PARTS)
+        S = next_state(S, j, has_v, ring, SCALED)
+    store_state(S, to, ring.k.shape[0] // ring.v.shape[0])
 
 
-@gluon.jit(do_not_specialize=["N", "T", "total", "length", "H", "HV"])
-def segment_maps_kernel(
-    # tensors, and tiles of them; maps are [slots, HV, V + K, K]: G above F
-    k, v, UT, beta_ptr, c_ptr, S_first_ptr, maps_ptr, cu_seqlens_ptr,
-    # sizes
-    N, T, total, length, H, HV, K: gl.constexpr, V: gl.constexpr,
-    # strides of a first state
-    S_v: gl.constexpr, S_k: gl.constexpr,
-    # flags: SCALED, if UT has beta in it, and `beta_ptr` is None
-    HAS_S: gl.constexpr, PACKED: gl.constexpr, SCALED: gl.constexpr,
-):  # fmt: skip
+# what a launch gives: pointers, maps are [slots, HV, V + K, K], G above F; `length` tokens a
+# segment
+MapsGiven = namedtuple(
+    "MapsGiven",
+    "beta_ptr c_ptr S_first_ptr maps_ptr cu_seqlens_ptr N T total length H HV",
+)
+# what is known in advance: dimensions, strides of a first state, flags; SCALED, if UT has beta in
+# it, and `beta_ptr` is None
+MapsCase = namedtuple("MapsCase", "K V S_v S_k HAS_S PACKED SCALED")
+
+
+@gluon.jit
+def segment_maps_kernel(k, v, UT, given: MapsGiven, case: gl.constexpr):
+    K: gl.constexpr = case.K
+    V: gl.constexpr = case.V
     slices: gl.constexpr = (V + K) // BV
+    length, HV = given.length, given.HV
     slot = gl.program_id(0) // slices // HV
     hv = gl.program_id(0) // slices % HV
-    h = hv // (HV // H)
+    h = hv // (HV // given.H)
     first_row = (gl.program_id(0) % slices) * BV
     has_v = first_row < V
-    n, index, token_0, end = slot_bounds(cu_seqlens_ptr, slot, N, T, length, PACKED, True)
+    n, index, token_0, end = slot_bounds(
+        given.cu_seqlens_ptr, slot, given.N, given.T, length, case.PACKED, True
+    )
     wanted = (token_0 + length < end) & (has_v | (index > 0))
     tokens = gl.where(wanted, length, 0)
 
     PARTS: gl.constexpr = K // BK
-    S_from = S_first_ptr if HAS_S else maps_ptr
+    STAGES: gl.constexpr = 2  # chunks in flight
+    S_from = given.S_first_ptr if case.HAS_S else given.maps_ptr
     S_from += (n * HV + hv).to(gl.int64) * (V * K)
-    known = load_state(S_from, first_row, S_v, S_k, HAS_S & has_v & (index == 0), PARTS)
+    is_first = case.HAS_S & has_v & (index == 0)
+    known = load_state(StateAt(S_from, first_row, case.S_v, case.S_k, is_first), PARTS)
     row = first_row - V + gl.arange(0, BV, ROWS)[:, None]
     S = ()
     for p in gl.static_range(PARTS):
@@ -85,22 +95,23 @@ def segment_maps_kernel(
     UT_tiles = gl.allocate_shared_memory(UT.dtype, [STAGES, C, C], UT.layout)
     weights = gl.allocate_shared_memory(gl.float32, [WEIGHTS * STAGES, C], LINE)
     full, free = signals(STAGES, 2), signals(STAGES, 1)
+    ring = Ring(None, k_tiles, v_tiles, UT_tiles, weights, full, free)
     fence_async_shared()
 
-    c_ptr += hv.to(gl.int64) * total + token_0
+    c_ptr = given.c_ptr + (hv.to(gl.int64) * given.total + token_0)
     value_column = hv * V + gl.where(has_v, first_row, 0)
-    maps_ptr += (slot * HV + hv).to(gl.int64) * ((V + K) * K)
-    if not SCALED:
-        beta_ptr += hv.to(gl.int64) * total + token_0
+    maps_ptr = given.maps_ptr + (slot * HV + hv).to(gl.int64) * ((V + K) * K)
+    beta_ptr = given.beta_ptr
+    if not case.SCALED:
+        beta_ptr += hv.to(gl.int64) * given.total + token_0
     gl.warp_specialize(
         [
             (map_warps, (
-                S, tokens, has_v, wanted, maps_ptr, first_row,
-                k_tiles, v_tiles, UT_tiles, weights, full, free, SCALED,
+                S, tokens, has_v, StateAt(maps_ptr, first_row, K, 1, wanted), ring, case.SCALED,
             )),
             (load_warp, (
-                None, k, v, UT, c_ptr, beta_ptr, 1, k_tiles, k_tiles, v_tiles,
-                UT_tiles, weights, full, free, tokens, token_0, h * K, value_column, hv * total,
+                Source(None, k, v, UT, c_ptr, beta_ptr, 1), ring, tokens,
+                Corner(token_0, h * K, value_column, hv * given.total),
             )),
         ],
         worker_num_warps=[1],
@@ -108,34 +119,33 @@ def segment_maps_kernel(
     )  # fmt: skip
 
 
-@triton.jit(do_not_specialize=["T", "length", "HV"])
-def join_segments_kernel(
-    # pointers: starts are [slots, HV, V, K]
-    maps_ptr, S_first_ptr, starts_ptr, cu_seqlens_ptr,
-    # sizes
-    T, length, HV, K: tl.constexpr, V: tl.constexpr,
-    # strides of a first state
-    S_v: tl.constexpr, S_k: tl.constexpr,
-    # blocks
-    ROWS: tl.constexpr,
-    # flags
-    HAS_S: tl.constexpr, PACKED: tl.constexpr,
-):  # fmt: skip
+# what a launch gives: pointers, starts are [slots, HV, V, K]; tokens a segment, value heads
+JoinGiven = namedtuple("JoinGiven", "maps_ptr S_first_ptr starts_ptr cu_seqlens_ptr T length HV")
+# what is known in advance: dimensions, strides of a first state, rows of it a program, flags
+JoinCase = namedtuple("JoinCase", "K V S_v S_k ROWS HAS_S PACKED")
+
+
+@triton.jit
+def join_segments_kernel(given: JoinGiven, case: tl.constexpr):
+    K: tl.constexpr = case.K
+    V: tl.constexpr = case.V
+    maps_ptr, starts_ptr = given.maps_ptr, given.starts_ptr
+    length, HV = given.length, given.HV
     n = tl.program_id(0) // HV
     hv = tl.program_id(0) % HV
-    begin, end = sequence_bounds(cu_seqlens_ptr, n, T, PACKED)
-    slot = n * tl.cdiv(T, length)
-    if PACKED:
+    begin, end = sequence_bounds(given.cu_seqlens_ptr, n, given.T, case.PACKED)
+    slot = n * tl.cdiv(given.T, length)
+    if case.PACKED:
         slot = (begin // length).to(tl.int32) + n
     segments = tl.maximum(tl.cdiv(end - begin, length), 1)
 
-    row = tl.program_id(1) * ROWS + tl.arange(0, ROWS)[:, None]
+    row = tl.program_id(1) * case.ROWS + tl.arange(0, case.ROWS)[:, None]
     dim_k = tl.arange(0, K)[None, :]
     F_row = V + tl.arange(0, K)[:, None]
-    S = tl.zeros((ROWS, K), tl.float32)
-    if HAS_S:
-        S_at = tl.program_id(0).to(tl.int64) * (V * K) + row * S_v + dim_k * S_k
-        S = tl.load(S_first_ptr + S_at).to(tl.float32)
+    S = tl.zeros((case.ROWS, K), tl.float32)
+    if case.HAS_S:
+        S_at = tl.program_id(0).to(tl.int64) * (V * K) + row * case.S_v + dim_k * case.S_k
+        S = tl.load(given.S_first_ptr + S_at).to(tl.float32)
     starts_ptr += ((slot * HV + hv).to(tl.int64) * V + row) * K + dim_k
     maps_ptr += (slot * HV + hv).to(tl.int64) * ((V + K) * K) + dim_k
     for s in tl.range(0, segments - 1, num_stages=2):

@@ -26,12 +26,11 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 
-from ....common.numbers import C
+from ....common.numbers import LEAST, C, rest
 from ....common.slots import slot_bounds
 from ....forward.hopper.chain import (
     BV,
     FROM_START,
-    LEAST,
     LINES,
     ROWS,
     STRENGTH,
@@ -39,7 +38,6 @@ from ....forward.hopper.chain import (
     TO_END,
     WHOLE,
     matmul,
-    rest,
 )
 from .places import (
     A_OF_QUERY,
@@ -85,11 +83,7 @@ def sums_of_products(x, dx):
 
 
 @gluon.jit
-def delta_warps(
-    wide, square, vectors, signal, cu_seqlens_ptr, N, slots, tokens,
-    H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, HALVES: gl.constexpr,
-    HAS_G: gl.constexpr, PACKED: gl.constexpr,
-):  # fmt: skip
+def delta_warps(shared, chunks, case: gl.constexpr):
     """E, in the place of v or R, as soon as a slice has come: the other groups wait for it.
 
     Of the row sums those that ask for Z, R or S: Z . R for dbeta; for dg what keys read of the old
@@ -99,13 +93,22 @@ def delta_warps(
     With all of K in one half gamma K S^T is at hand. With half of it R has come in the place of v,
     and each half adds its part of gamma K S^T to dg; Z . R counts once.
     """
+    H: gl.constexpr = case.H
+    HV: gl.constexpr = case.HV
+    V: gl.constexpr = case.V
+    wide, square = shared.wide, shared.square
+    vectors, signal = shared.vectors, shared.signal
+    WIDTH: gl.constexpr = shared.wide.shape[2]
+    HALVES: gl.constexpr = case.K // WIDTH
     zero = gl.zeros([C, C], gl.float32, TILE)
     r = gl.arange(0, C, ROWS)
     pair = 0
     head = 0
     n = 0
-    for item in tl.range(gl.program_id(0), slots * H, gl.num_programs(0), disable_licm=True):
-        _, _, start, end = slot_bounds(cu_seqlens_ptr, item // H, N, tokens, C, PACKED, True)
+    for item in tl.range(gl.program_id(0), chunks.slots * H, gl.num_programs(0), disable_licm=True):
+        _, _, start, end = slot_bounds(
+            chunks.cu_seqlens_ptr, item // H, chunks.N, chunks.tokens, C, case.PACKED, True
+        )
         if end - start >= C:
             for half in tl.range(HALVES, disable_licm=True):
                 i = column_numbers(end - start)
@@ -142,12 +145,12 @@ def delta_warps(
                         E_tile.store(E.to(wide.dtype))
                         fence_async_shared()
                         arrive(signal, DELTA, n)
-                        if HALVES > 1 and HAS_G:
+                        if HALVES > 1 and case.HAS_G:
                             read = matmul(k, S.permute((1, 0)), zero, False)
                             Z = Z_tile(square, n).load(TILE).to(gl.float32)
                             read = warpgroup_mma_wait(0, deps=[read])
                             Z_reads += gl.sum(Z * (gamma * read), axis=1)
-                        if HAS_G:  # the diagonal of S dS'^T
+                        if case.HAS_G:  # the diagonal of S dS'^T
                             meeting = matmul(S, dS.permute((1, 0)), zero, False)
                             meeting = warpgroup_mma_wait(0, deps=[meeting])
                             old += gl.sum(gl.where(i[None, :] == r[:, None], meeting, 0.0), axis=1)
@@ -171,17 +174,20 @@ def delta_warps(
 
 
 @gluon.jit
-def query_warps(
-    dq_out, wide, square, vectors, signal, dV_ptr, cu_seqlens_ptr, scale, N, slots, tokens,
-    H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, HALVES: gl.constexpr, PACKED: gl.constexpr,
-):  # fmt: skip
+def query_warps(dq_out, shared, dV_ptr, chunks, scale, case: gl.constexpr):
     """dQ, and dV where Z itself still stands in its place: where beta is small.
 
     Row sums of q . dq, less what they were before this head, are what its queries read of the old
     state: X K is added after them.
     """
+    H: gl.constexpr = case.H
+    HV: gl.constexpr = case.HV
+    V: gl.constexpr = case.V
+    wide, square = shared.wide, shared.square
+    vectors, signal = shared.vectors, shared.signal
+    WIDTH: gl.constexpr = shared.wide.shape[2]
+    HALVES: gl.constexpr = case.K // WIDTH
     dtype: gl.constexpr = wide.dtype
-    WIDTH: gl.constexpr = wide.shape[2]
     sums: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, WIDTH, 16])
     operand: gl.constexpr = gl.DotOperandLayout(0, sums, 2)
     line = gl.arange(0, C, gl.SliceLayout(1, LINES))[:, None]
@@ -189,9 +195,11 @@ def query_warps(
     pair = 0
     head = 0
     n = 0
-    for item in tl.range(gl.program_id(0), slots * H, gl.num_programs(0), disable_licm=True):
+    for item in tl.range(gl.program_id(0), chunks.slots * H, gl.num_programs(0), disable_licm=True):
         h = item % H
-        _, _, start, end = slot_bounds(cu_seqlens_ptr, item // H, N, tokens, C, PACKED, True)
+        _, _, start, end = slot_bounds(
+            chunks.cu_seqlens_ptr, item // H, chunks.N, chunks.tokens, C, case.PACKED, True
+        )
         if end - start >= C:
             for half in tl.range(HALVES, disable_licm=True):
                 q = q_tile(wide, pair)
@@ -245,21 +253,26 @@ def leave_for_memory(x, out, row, column, tile, signal, pair):
 
 
 @gluon.jit
-def key_warps(
-    dk_out, wide, square, vectors, signal, cu_seqlens_ptr, N, slots, tokens,
-    H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, HALVES: gl.constexpr, PACKED: gl.constexpr,
-):  # fmt: skip
+def key_warps(dk_out, shared, chunks, case: gl.constexpr):
     """dK; and row sums of k . dk like those of q . dq, for the old state and the next."""
+    H: gl.constexpr = case.H
+    HV: gl.constexpr = case.HV
+    V: gl.constexpr = case.V
+    wide, square = shared.wide, shared.square
+    vectors, signal = shared.vectors, shared.signal
+    WIDTH: gl.constexpr = shared.wide.shape[2]
+    HALVES: gl.constexpr = case.K // WIDTH
     dtype: gl.constexpr = wide.dtype
-    WIDTH: gl.constexpr = wide.shape[2]
     sums: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, WIDTH, 16])
     operand: gl.constexpr = gl.DotOperandLayout(0, sums, 2)
     operand_rows: gl.constexpr = gl.SliceLayout(1, operand)
     pair = 0
     head = 0
     n = 0
-    for item in tl.range(gl.program_id(0), slots * H, gl.num_programs(0), disable_licm=True):
-        _, _, start, end = slot_bounds(cu_seqlens_ptr, item // H, N, tokens, C, PACKED, True)
+    for item in tl.range(gl.program_id(0), chunks.slots * H, gl.num_programs(0), disable_licm=True):
+        _, _, start, end = slot_bounds(
+            chunks.cu_seqlens_ptr, item // H, chunks.N, chunks.tokens, C, case.PACKED, True
+        )
         if end - start >= C:
             for half in tl.range(HALVES, disable_licm=True):
                 q = q_tile(wide, pair)

@@ -31,6 +31,8 @@ comes from `hopper.states` in the place of V.
 Reference: `gdn_ref.backward.chunk`.
 """
 
+from collections import namedtuple
+
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
@@ -45,6 +47,7 @@ from ....common.triton_private import reinterpreted
 from ....forward.hopper.chain import (
     BV,
     LINE,
+    HeadAt,
     load_numbers,
     weigh,
 )
@@ -62,7 +65,9 @@ from .places import (
     SQUARES,
     VECTORS,
     WIDE,
+    Chunks,
     S_tile,
+    Shared,
     T_tile,
     Z_tile,
     do_tile,
@@ -73,66 +78,72 @@ from .places import (
     v_tile,
 )
 
+# what a launch gives: pointers; a factor; sequences, slots, tokens of a sequence and of all
+HopperChunkGradientsGiven = namedtuple(
+    "HopperChunkGradientsGiven",
+    "beta_ptr c_ptr dV_ptr dg_ptr dbeta_ptr cu_seqlens_ptr scale N slots T total",
+)
+# what is known in advance: heads and their dimensions, flags
+HopperChunkGradientsCase = namedtuple("HopperChunkGradientsCase", "H HV K V HAS_G PACKED")
+# where all comes from: tiles, and pointers to the numbers of all heads
+Fed = namedtuple("Fed", "q k v do dV T S dS c_ptr beta_ptr")
+
 
 @gluon.jit
-def feed_warp(
-    q, k, v, do, dV, T, S, dS, c_ptr, beta_ptr, wide, square, vectors, signal,
-    cu_seqlens_ptr, N, slots, tokens, total,
-    H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, HALVES: gl.constexpr, PACKED: gl.constexpr,
-):  # fmt: skip
+def feed_warp(source, shared, chunks, total, case: gl.constexpr):
     """Tiles of one chunk and head after the other, and weights, as soon as there is room."""
-    WIDTH: gl.constexpr = k.block_shape[1]
+    H: gl.constexpr = case.H
+    HV: gl.constexpr = case.HV
+    V: gl.constexpr = case.V
+    WIDTH: gl.constexpr = source.k.block_shape[1]
+    HALVES: gl.constexpr = case.K // WIDTH
+    wide, square = shared.wide, shared.square
+    vectors, signal = shared.vectors, shared.signal
     pair = 0
     head = 0
     n = 0
-    for item in range(gl.program_id(0), slots * H, gl.num_programs(0)):
+    for item in range(gl.program_id(0), chunks.slots * H, gl.num_programs(0)):
         slot = item // H
         h = item % H
-        _, _, start, end = slot_bounds(cu_seqlens_ptr, slot, N, tokens, C, PACKED, True)
+        _, _, start, end = slot_bounds(
+            chunks.cu_seqlens_ptr, slot, chunks.N, chunks.tokens, C, case.PACKED, True
+        )
         if end - start >= C:
             for half in range(HALVES):
                 full = expect(signal, PAIR_FREE, PAIR_FULL, pair, 4 * C * WIDTH)
                 at = [start, (h * HALVES + half) * WIDTH]
-                tma.async_copy_global_to_shared(k, at, full, k_tile(wide, pair))
-                tma.async_copy_global_to_shared(q, at, full, q_tile(wide, pair))
+                tma.async_copy_global_to_shared(source.k, at, full, k_tile(wide, pair))
+                tma.async_copy_global_to_shared(source.q, at, full, q_tile(wide, pair))
                 for hv in range(h * (HV // H), (h + 1) * (HV // H)):
-                    c_head = c_ptr + hv.to(gl.int64) * total + start
-                    beta_head = beta_ptr + start.to(gl.int64) * HV + hv
-                    numbers = load_numbers(c_head, beta_head, HV, 0, C)
+                    c_ptr = source.c_ptr + hv.to(gl.int64) * total + start
+                    beta_ptr = source.beta_ptr + start.to(gl.int64) * HV + hv
+                    numbers = load_numbers(HeadAt(c_ptr, beta_ptr, HV), 0, C)
                     full = expect(signal, HEAD_FREE, HEAD_FULL, head, 2 * C * C)
                     T_at = [hv * total + start, 0]
-                    tma.async_copy_global_to_shared(T, T_at, full, T_tile(square, head))
+                    tma.async_copy_global_to_shared(source.T, T_at, full, T_tile(square, head))
                     weigh(vectors, head % PLACES, numbers)
                     mbarrier.arrive(full, count=1)
                     for j in range(V // BV):
                         at = [start, hv * V + j * BV]
                         S_at = [(slot * HV + hv) * V + j * BV, half * WIDTH]
-                        v_at = reinterpreted(v_tile(square, n), v.dtype, [C, BV])
+                        v_at = reinterpreted(v_tile(square, n), source.v.dtype, [C, BV])
                         full = expect(signal, FREE, FULL, n, 6 * C * BV + 4 * BV * WIDTH)
-                        tma.async_copy_global_to_shared(S, S_at, full, S_tile(wide, n))
-                        tma.async_copy_global_to_shared(v, at, full, v_at)
-                        tma.async_copy_global_to_shared(dV, at, full, Z_tile(square, n))
-                        tma.async_copy_global_to_shared(do, at, full, do_tile(square, n))
-                        tma.async_copy_global_to_shared(dS, S_at, full, dS_tile(wide, n))
+                        tma.async_copy_global_to_shared(source.S, S_at, full, S_tile(wide, n))
+                        tma.async_copy_global_to_shared(source.v, at, full, v_at)
+                        tma.async_copy_global_to_shared(source.dV, at, full, Z_tile(square, n))
+                        tma.async_copy_global_to_shared(source.do, at, full, do_tile(square, n))
+                        tma.async_copy_global_to_shared(source.dS, S_at, full, dS_tile(wide, n))
                         n += 1
                     head += 1
                 pair += 1
 
 
-@gluon.jit(do_not_specialize=["N", "slots", "T", "total"])
+@gluon.jit
 def chunk_gradients_hopper_kernel(
-    # tensors, and tiles of them; S and dS are [slots, HV, V, K]
-    q, k, v, do, dV, T_inv, S, dS, dq, dk, beta_ptr, c_ptr, dV_ptr, dg_ptr, dbeta_ptr,
-    cu_seqlens_ptr,
-    # numbers and sizes
-    scale, N, slots, T, total,
-    H: gl.constexpr, HV: gl.constexpr, K: gl.constexpr, V: gl.constexpr,
-    # flags
-    HAS_G: gl.constexpr, PACKED: gl.constexpr,
-):  # fmt: skip
+    q, k, v, do, dV, T_inv, S, dS, dq, dk, given: HopperChunkGradientsGiven, case: gl.constexpr
+):
     dtype: gl.constexpr = k.dtype
     WIDTH: gl.constexpr = q.block_shape[1]
-    HALVES: gl.constexpr = K // WIDTH
     wide = gl.allocate_shared_memory(dtype, [WIDE, C, WIDTH], q.layout)
     square = gl.allocate_shared_memory(dtype, [SQUARES, C, C], T_inv.layout)
     vectors = gl.allocate_shared_memory(gl.float32, [VECTORS, C], LINE)
@@ -140,29 +151,17 @@ def chunk_gradients_hopper_kernel(
     for x in gl.static_range(len(ARRIVALS)):
         mbarrier.init(signal.index(x), count=ARRIVALS[x])
     fence_async_shared()
+    shared = Shared(wide, square, vectors, signal)
+    chunks = Chunks(given.cu_seqlens_ptr, given.N, given.slots, given.T)
+    source = Fed(q, k, v, do, dV, T_inv, S, dS, given.c_ptr, given.beta_ptr)
     gl.warp_specialize(
         [
-            (delta_warps, (
-                wide, square, vectors, signal, cu_seqlens_ptr,
-                N, slots, T, H, HV, V, HALVES, HAS_G, PACKED,
-            )),
-            (query_warps, (
-                dq, wide, square, vectors, signal, dV_ptr,
-                cu_seqlens_ptr, scale, N, slots, T, H, HV, V, HALVES, PACKED,
-            )),
-            (key_warps, (
-                dk, wide, square, vectors, signal,
-                cu_seqlens_ptr, N, slots, T, H, HV, V, HALVES, PACKED,
-            )),
-            (pair_warps, (
-                wide, square, vectors, signal, dg_ptr, dbeta_ptr, cu_seqlens_ptr, scale,
-                N, slots, T, H, HV, V, HALVES, HAS_G, PACKED,
-            )),
-            (feed_warp, (
-                q, k, v, do, dV, T_inv, S, dS, c_ptr, beta_ptr, wide, square, vectors, signal,
-                cu_seqlens_ptr, N, slots, T, total, H, HV, V, HALVES, PACKED,
-            )),
+            (delta_warps, (shared, chunks, case)),
+            (query_warps, (dq, shared, given.dV_ptr, chunks, given.scale, case)),
+            (key_warps, (dk, shared, chunks, case)),
+            (pair_warps, (shared, given.dg_ptr, given.dbeta_ptr, chunks, given.scale, case)),
+            (feed_warp, (source, shared, chunks, given.total, case)),
         ],
         worker_num_warps=[4, 4, 4, 1],
         worker_num_regs=[112, 120, 120, 24],
-    )  # fmt: skip
+    )

@@ -17,7 +17,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 
-from ....common.numbers import C
+from ....common.numbers import C, factor, rest
 from ....common.slots import slot_bounds
 from ....forward.hopper.chain import (
     BV,
@@ -26,9 +26,7 @@ from ....forward.hopper.chain import (
     ROWS,
     STRENGTH,
     TILE,
-    factor,
     matmul,
-    rest,
 )
 from .places import (
     A_OF_QUERY,
@@ -60,11 +58,11 @@ from .places import (
     weight_of,
 )
 
-TOKEN = gl.constexpr(gl.BlockedLayout([1], [32], [4], [0]))
+NUMBERS = gl.constexpr(gl.BlockedLayout([1], [32], [4], [0]))
 
 
 @gluon.jit
-def crossings(J, a, b, t, i):
+def crossing_sums(J, a, b, t, i):
     """dg of each token t (eq-grad-crossing): all that goes from before t to t or after it.
 
     `J[r, i]` from token i to a later token r, `a[r]` from the old state to r, `b[r]` from r to the
@@ -84,25 +82,30 @@ def add(ptr, x, half, HALVES: gl.constexpr):
 
 
 @gluon.jit
-def pair_warps(
-    wide, square, vectors, signal, dg_ptr, dbeta_ptr, cu_seqlens_ptr, scale, N, slots, tokens,
-    H: gl.constexpr, HV: gl.constexpr, V: gl.constexpr, HALVES: gl.constexpr,
-    HAS_G: gl.constexpr, PACKED: gl.constexpr,
-):  # fmt: skip
+def pair_warps(shared, dg_ptr, dbeta_ptr, chunks, scale, case: gl.constexpr):
     """X and N, as early as can be, then dbeta and dg, for which the other groups have the sums.
 
     X and Y, of which N = -rest(beta) Y, are summed over the slices. J is X . Q K^T + N . K K^T,
     what goes from token i to a later token r.
     """
+    H: gl.constexpr = case.H
+    HV: gl.constexpr = case.HV
+    V: gl.constexpr = case.V
+    wide, square = shared.wide, shared.square
+    vectors, signal = shared.vectors, shared.signal
+    WIDTH: gl.constexpr = shared.wide.shape[2]
+    HALVES: gl.constexpr = case.K // WIDTH
     dtype: gl.constexpr = wide.dtype
     zero = gl.zeros([C, C], gl.float32, TILE)
     r = gl.arange(0, C, ROWS)
     pair = 0
     head = 0
     n = 0
-    for item in tl.range(gl.program_id(0), slots * H, gl.num_programs(0), disable_licm=True):
+    for item in tl.range(gl.program_id(0), chunks.slots * H, gl.num_programs(0), disable_licm=True):
         h = item % H
-        _, _, start, end = slot_bounds(cu_seqlens_ptr, item // H, N, tokens, C, PACKED, True)
+        _, _, start, end = slot_bounds(
+            chunks.cu_seqlens_ptr, item // H, chunks.N, chunks.tokens, C, case.PACKED, True
+        )
         if end - start >= C:
             for half in tl.range(HALVES, disable_licm=True):
                 i = column_numbers(end - start)
@@ -136,7 +139,7 @@ def pair_warps(
                     overlap = matmul(k, k.permute((1, 0)), zero, False)
                     Y = Y * warpgroup_mma_wait(0, deps=[overlap])
                     J = -rest(beta)[:, None] * Y
-                    if HAS_G:
+                    if case.HAS_G:
                         similar = matmul(q, k.permute((1, 0)), zero, False)
                         X = X_tile(square).load(TILE).to(gl.float32)  # registers are few: not kept
                         J += X * warpgroup_mma_wait(0, deps=[similar])
@@ -148,14 +151,14 @@ def pair_warps(
                     dbeta = vectors.index(SUM_OF_Z_R).load(ROWS) - gl.sum(Y, axis=1)
                     dbeta = dbeta / factor(beta)
                     add(dbeta_ptr + number + r * HV, dbeta, half, HALVES)
-                    if HAS_G:
+                    if case.HAS_G:
                         J = gl.where(i[None, :] < r[:, None], J, 0.0)
                         a = vectors.index(A_OF_STATE).load(COLUMNS)
                         a += vectors.index(A_OF_QUERY).load(COLUMNS)
                         b = vectors.index(B_OF_STATE).load(ROWS)
                         b += vectors.index(B_OF_KEY).load(ROWS)
-                        dg = gl.convert_layout(crossings(J, a, b, r, i), TOKEN)
-                        add(dg_ptr + number + gl.arange(0, C, TOKEN) * HV, dg, half, HALVES)
+                        dg = gl.convert_layout(crossing_sums(J, a, b, r, i), NUMBERS)
+                        add(dg_ptr + number + gl.arange(0, C, NUMBERS) * HV, dg, half, HALVES)
                     arrive(signal, SUMS_FREE, head)
                     head += 1
                 pair += 1

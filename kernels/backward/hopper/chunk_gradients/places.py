@@ -18,6 +18,8 @@ Tiles of one shape are one allocation, and so are all signals: a group of warps 
 each allocation in a register, and has none to spare.
 """
 
+from collections import namedtuple
+
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier
@@ -48,11 +50,16 @@ ARRIVALS = gl.constexpr((1, 1, 4, 4, 1, 1, 2, 2, 4, 4, 1, 1, 4, 4, 2, 2, 3, 1, 1
 # R, then E), dO and Z, twice T_inv, X, N
 WIDE, SQUARES = gl.constexpr(8), gl.constexpr(10)
 # Vectors, a number for each token: the weights of two heads, then sums of rows, which are those of
-# Z . R, and the parts of what `pairs.crossings` calls a and b
+# Z . R, and the parts of what `pairs.crossing_sums` calls a and b
 SUM_OF_Z_R, A_OF_STATE, B_OF_STATE, A_OF_QUERY, B_OF_KEY = (
     gl.constexpr(2 * WEIGHTS.value + x) for x in range(5)
 )
 VECTORS = gl.constexpr(2 * WEIGHTS.value + 5)
+
+
+# what the groups share; and how they find their chunks: sequences, slots, tokens of a sequence
+Shared = namedtuple("Shared", "wide square vectors signal")
+Chunks = namedtuple("Chunks", "cu_seqlens_ptr N slots tokens")
 
 
 @gluon.jit
@@ -88,7 +95,7 @@ def do_tile(square, n):
 
 @gluon.jit
 def Z_tile(square, n):
-    """Of what stands in the place of dV: Z, times `chain.factor`."""
+    """Of what stands in the place of dV: Z, times `numbers.factor`."""
     return square.index(3 * (n % PLACES) + 2)
 
 
