@@ -202,7 +202,7 @@ def test_a_piece_is_cut_out_of_the_source():
     piece = ch15_source.piece("forward/scan.py", "S_in = S.to(dtype)", "delta = tl.dot")
     assert piece.startswith("# forward/scan.py, lines ")
     assert [line.split(" = ")[0] for line in piece.splitlines()[1:]] == [
-        "S_in", "read", "residual", "if not SCALED:", "    token", "    beta",
+        "S_in", "read", "residual", "if not case.SCALED:", "    token", "    beta",
         "    residual *= beta[None, :]", "delta",
     ]  # fmt: skip
 

@@ -33,14 +33,14 @@ KNOWN = ("3.6", "3.7", "3.8")
 MOST_DESCRIPTORS = 512  # of one argument of one kernel; each takes half a kilobyte
 
 
-def direct(compiled, tilings, apart):
+def direct(compiled, tilings, apart, absent=()):
     """`start(grid, addresses, rows, numbers)` of a kernel, or None if it goes Triton's way.
 
     grid : three sizes
     addresses : list of the tensors' addresses, 0 for None; the first are of those in `tilings`, and
         so many are arguments of their own as `apart` says
     rows : how many each of those has
-    numbers : tuple of what the kernel is given besides
+    numbers : tuple of what the kernel is given besides; after them comes what is `absent`
     """
     run = compiled.run
     if not can_start(run):
@@ -62,11 +62,13 @@ def direct(compiled, tilings, apart):
 
     def start(grid, addresses, rows, numbers):
         arguments = []
-        places = zip(addresses, rows, strict=False)
-        for known, place in zip(descriptors, places, strict=True):
-            arguments += known[place]
-        arguments += addresses[cut:apart]
-        arguments += (*addresses[apart:], *numbers), None  # `given`; `case`, which is compiled in
+        if apart:
+            places = zip(addresses, rows, strict=False)
+            for known, place in zip(descriptors, places, strict=True):
+                arguments += known[place]
+            arguments += addresses[cut:apart]
+        given = (*addresses[apart:], *numbers, *absent)
+        arguments += given, None  # and the case, which is compiled in
         if listed:
             launch(*grid, stream(device), *flags, arguments)
         else:

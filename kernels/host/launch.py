@@ -61,7 +61,7 @@ class Launch:
         again = self.compiled.get(key)
         ordinary = compiling() or watched()
         if again is not None and again.by_itself is not None and not ordinary:
-            again.by_itself(grid, addresses, rows, numbers + again.absent)
+            again.by_itself(grid, addresses, rows, numbers)
             return
         tiles = [tiled(x, n) for tiled, x, n in zip(self.tilings, tensors, rows, strict=False)]
         tiles += tensors[len(tiles) : self.apart]  # None, where there is no such tensor
@@ -157,7 +157,7 @@ class Again:
 
     @cached_property
     def by_itself(self):
-        return direct(self.compiled, self.tilings, self.apart)
+        return direct(self.compiled, self.tilings, self.apart, self.absent)
 
 
 def aligned(*tensors):
