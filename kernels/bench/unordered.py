@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FULL = "        mbarrier.wait(full.index(s), (j // STAGES) & 1)\n"
-FREE = "    mbarrier.arrive(free.index(s), count=1)\n"
+FULL = "        mbarrier.wait(ring.full.index(s), (j // STAGES) & 1)\n"
+FREE = "    mbarrier.arrive(ring.free.index(s), count=1)\n"
 SUMS_FREE = "                    wait_free(signal, SUMS_FREE, head)\n"
 EDITS = {  # name: pass, file, what stands there, what stands there then
     # scores are multiplied before their tiles are there
@@ -16,8 +16,8 @@ EDITS = {  # name: pass, file, what stands there, what stands there then
                           "        if left < C:"),
     # a chunk's place is given back before it is read, not only after
     "free_too_early": ("backward", "forward/hopper/chain.py",
-                       "    read, _ = read_state(S, s, k_tiles",
-                       FREE + "    read, _ = read_state(S, s, k_tiles"),
+                       "    read, _ = read_state(S, s, ring.k",
+                       FREE + "    read, _ = read_state(S, s, ring.k"),
     # sums of rows are read before they are written, or written before they are read
     "no_wait_for_sums": ("backward", "backward/hopper/chunk_gradients/pairs.py",
                          "                    wait(signal, SUMS, head)\n", ""),
