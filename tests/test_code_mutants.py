@@ -79,7 +79,7 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
      "S = S * tl.exp2(c_C.to(tl.float32))", "S = S * 1.0",
      STAGES, "test_the_scan_is_one_chunk_of_the_reference[16-16-12-7-True-True]"),
     ("kernel: value heads read the wrong key head", "kernels/forward/scan.py",
-     "h = hv // (HV // case.H)", "h = hv % case.H",
+     "h = hv // (HV // H)", "h = hv % H",
      FORWARD, "test_any_length_and_chunk_size[1-16]"),
     ("kernel: writes do not decay to the chunk's end", "kernels/forward/scan.py",
      "(to_end * delta)", "delta",

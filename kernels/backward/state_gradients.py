@@ -35,21 +35,6 @@ Felt = namedtuple("Felt", "q_ptr k_ptr do_ptr beta_ptr c_ptr T_ptr dV_ptr")
 
 
 @triton.jit
-def felt_at(given, at, h, hv, first, first_v, case: tl.constexpr):
-    """The chunk at token `at`; `first` is where the head begins in c and UT."""
-    H: tl.constexpr = case.H
-    HV: tl.constexpr = case.HV
-    K: tl.constexpr = case.K
-    V: tl.constexpr = case.V
-    return Felt(
-        given.q_ptr + (at * H + h) * K, given.k_ptr + (at * H + h) * K,
-        given.do_ptr + (at * HV + hv) * V + first_v, given.beta_ptr + at * HV + hv,
-        given.c_ptr + first + at, given.T_ptr + (first + at) * case.C,
-        given.dV_ptr + (at * HV + hv) * V + first_v,
-    )  # fmt: skip
-
-
-@triton.jit
 def previous_gradient(dS, chunk, scale, left, V_left, case: tl.constexpr, FULL: tl.constexpr):
     """The gradient of the state before the chunk's `left` tokens; writes their dV."""
     C: tl.constexpr = case.C
@@ -94,6 +79,7 @@ def previous_gradient(dS, chunk, scale, left, V_left, case: tl.constexpr, FULL: 
 
 @triton.jit
 def state_gradients_kernel(given: StateGradientsGiven, case: tl.constexpr):
+    H: tl.constexpr = case.H
     HV: tl.constexpr = case.HV
     K: tl.constexpr = case.K
     V: tl.constexpr = case.V
@@ -104,7 +90,7 @@ def state_gradients_kernel(given: StateGradientsGiven, case: tl.constexpr):
     n = tl.program_id(0) // slices // HV
     hv = tl.program_id(0) // slices % HV
     first_v = (tl.program_id(0) % slices) * BV
-    h = hv // (HV // case.H)
+    h = hv // (HV // H)
     first = hv.to(tl.int64) * given.total  # in c and UT, which lie head by head
     begin, end = sequence_bounds(given.cu_seqlens_ptr, n, given.T, case.PACKED)
     slot = first_slot(n, begin, given.T, C, case.PACKED)
@@ -125,7 +111,12 @@ def state_gradients_kernel(given: StateGradientsGiven, case: tl.constexpr):
     if end - at < C:
         dstates_ptr -= HV * V * K
         tl.store(dstates_ptr + state_at, dS.to(dstates_ptr.dtype.element_ty), mask=S_valid)
-        chunk = felt_at(given, at, h, hv, first, first_v, case)
+        chunk = Felt(
+            given.q_ptr + (at * H + h) * K, given.k_ptr + (at * H + h) * K,
+            given.do_ptr + (at * HV + hv) * V + first_v, given.beta_ptr + at * HV + hv,
+            given.c_ptr + first + at, given.T_ptr + (first + at) * C,
+            given.dV_ptr + (at * HV + hv) * V + first_v,
+        )  # fmt: skip
         left = (end - at).to(tl.int32)
         dS = previous_gradient(dS, chunk, given.scale, left, V - first_v, case, False)
     full = (end - begin) // C
@@ -133,6 +124,11 @@ def state_gradients_kernel(given: StateGradientsGiven, case: tl.constexpr):
         at = begin + (full - 1 - j) * C
         dstates_ptr -= HV * V * K
         tl.store(dstates_ptr + state_at, dS.to(dstates_ptr.dtype.element_ty), mask=S_valid)
-        chunk = felt_at(given, at, h, hv, first, first_v, case)
+        chunk = Felt(
+            given.q_ptr + (at * H + h) * K, given.k_ptr + (at * H + h) * K,
+            given.do_ptr + (at * HV + hv) * V + first_v, given.beta_ptr + at * HV + hv,
+            given.c_ptr + first + at, given.T_ptr + (first + at) * C,
+            given.dV_ptr + (at * HV + hv) * V + first_v,
+        )  # fmt: skip
         dS = previous_gradient(dS, chunk, given.scale, C, V - first_v, case, True)
     tl.store(given.dS_first_ptr + S_at, dS, mask=S_valid)

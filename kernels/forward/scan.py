@@ -36,21 +36,6 @@ Chunk = namedtuple("Chunk", "q_ptr k_ptr v_ptr beta_ptr c_ptr UT_ptr o_ptr")
 
 
 @triton.jit
-def chunk_at(given, at, h, hv, first, first_v, case: tl.constexpr):
-    """The chunk at token `at`; `first` is where the head begins in c and UT."""
-    H: tl.constexpr = case.H
-    HV: tl.constexpr = case.HV
-    K: tl.constexpr = case.K
-    V: tl.constexpr = case.V
-    return Chunk(
-        given.q_ptr + (at * H + h) * K, given.k_ptr + (at * H + h) * K,
-        given.v_ptr + (at * HV + hv) * V + first_v, given.beta_ptr + at * HV + hv,
-        given.c_ptr + first + at, given.UT_ptr + (first + at) * case.C,
-        given.o_ptr + (at * HV + hv) * V + first_v,
-    )  # fmt: skip
-
-
-@triton.jit
 def scan_one_chunk(
     S, chunk, scale, left, V_left, case: tl.constexpr, FULL: tl.constexpr, SILENT: tl.constexpr
 ):
@@ -109,6 +94,7 @@ def scan_one_chunk(
 
 @triton.jit
 def chunk_scan_kernel(given: ScanGiven, case: tl.constexpr):
+    H: tl.constexpr = case.H
     HV: tl.constexpr = case.HV
     K: tl.constexpr = case.K
     V: tl.constexpr = case.V
@@ -119,7 +105,7 @@ def chunk_scan_kernel(given: ScanGiven, case: tl.constexpr):
     state = tl.program_id(0) // slices // SHARES
     first_v = (tl.program_id(0) % slices) * BV
     hv = state % HV
-    h = hv // (HV // case.H)
+    h = hv // (HV // H)
     first = hv.to(tl.int64) * given.total  # in c and UT, which lie head by head
     begin, end = sequence_bounds(given.cu_seqlens_ptr, state // HV, given.T, case.PACKED)
     silent = 0
@@ -140,14 +126,31 @@ def chunk_scan_kernel(given: ScanGiven, case: tl.constexpr):
     full = (end - begin) // C
     if SHARES > 1:
         for j in tl.range(0, silent, num_stages=case.STAGES):
-            chunk = chunk_at(given, begin + j * C, h, hv, first, first_v, case)
+            at = begin + j * C
+            chunk = Chunk(
+                given.q_ptr, given.k_ptr + (at * H + h) * K,
+                given.v_ptr + (at * HV + hv) * V + first_v, given.beta_ptr + at * HV + hv,
+                given.c_ptr + first + at, given.UT_ptr + (first + at) * C,
+                given.o_ptr,
+            )  # fmt: skip
             S = scan_one_chunk(S, chunk, given.scale, C, V - first_v, case, True, True)
     for j in tl.range(silent, full, num_stages=case.STAGES):
-        chunk = chunk_at(given, begin + j * C, h, hv, first, first_v, case)
+        at = begin + j * C
+        chunk = Chunk(
+            given.q_ptr + (at * H + h) * K, given.k_ptr + (at * H + h) * K,
+            given.v_ptr + (at * HV + hv) * V + first_v, given.beta_ptr + at * HV + hv,
+            given.c_ptr + first + at, given.UT_ptr + (first + at) * C,
+            given.o_ptr + (at * HV + hv) * V + first_v,
+        )  # fmt: skip
         S = scan_one_chunk(S, chunk, given.scale, C, V - first_v, case, True, False)
     at = begin + full * C
     if at < end:
-        chunk = chunk_at(given, at, h, hv, first, first_v, case)
+        chunk = Chunk(
+            given.q_ptr + (at * H + h) * K, given.k_ptr + (at * H + h) * K,
+            given.v_ptr + (at * HV + hv) * V + first_v, given.beta_ptr + at * HV + hv,
+            given.c_ptr + first + at, given.UT_ptr + (first + at) * C,
+            given.o_ptr + (at * HV + hv) * V + first_v,
+        )  # fmt: skip
         left = (end - at).to(tl.int32)
         S = scan_one_chunk(S, chunk, given.scale, left, V - first_v, case, False, False)
     tl.store(given.S_last_ptr + S_at, S, mask=S_valid & last)

@@ -44,7 +44,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 
-from ...common.numbers import C, factor
+from ...common.numbers import C
 from ...common.slots import slot_bounds
 from ...common.triton_private import reinterpreted
 from ...forward.hopper.chain import (
@@ -69,6 +69,7 @@ from ...forward.hopper.chain import (
     load_weight,
     matmul,
     signals,
+    tile_factor,
     weigh,
     weight,
 )
@@ -112,7 +113,7 @@ def load_warp_backwards(source, ring, tokens, corner):
         T_at = [corner.matrix_row + token, 0]
         tma.async_copy_global_to_shared(source.T, T_at, full.index(s), ring.T.index(s))
         weigh(ring.weights, s, numbers)
-        ring.weights.index(WEIGHTS * s + FACTOR).store(factor(numbers[2]))
+        ring.weights.index(WEIGHTS * s + FACTOR).store(tile_factor(numbers[2]))
         mbarrier.arrive(full.index(s), count=1)
 
 

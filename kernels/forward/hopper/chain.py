@@ -35,7 +35,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 
-from ...common.numbers import C
+from ...common.numbers import LEAST, C
 
 BV = gl.constexpr(64)  # value dimensions a program: the rows of one tensor core instruction
 BK = gl.constexpr(64)  # key dimensions a tile
@@ -167,6 +167,18 @@ def load_weight(weights, s, which: gl.constexpr, layout: gl.constexpr):
 def weight(weights, s, which: gl.constexpr):
     """The same as a row, for matrices whose columns are tokens."""
     return load_weight(weights, s, which, COLUMNS)[None, :]
+
+
+@gluon.jit
+def tile_factor(beta):
+    """What Z stands multiplied with in the place of dV; see `numbers.factor`."""
+    return gl.where(beta >= LEAST, beta, 1.0)
+
+
+@gluon.jit
+def tile_rest(beta):
+    """What makes dV of what stands in its place; see `numbers.rest`."""
+    return gl.where(beta >= LEAST, 1.0, beta)
 
 
 @gluon.jit

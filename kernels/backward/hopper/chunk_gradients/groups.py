@@ -26,7 +26,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 
-from ....common.numbers import LEAST, C, rest
+from ....common.numbers import LEAST, C
 from ....common.slots import slot_bounds
 from ....forward.hopper.chain import (
     BV,
@@ -38,6 +38,7 @@ from ....forward.hopper.chain import (
     TO_END,
     WHOLE,
     matmul,
+    tile_rest,
 )
 from .places import (
     A_OF_QUERY,
@@ -158,9 +159,9 @@ def delta_warps(shared, chunks, case: gl.constexpr):
                         n += 1
                     old *= weight_of(vectors, head, WHOLE, ROWS)
                     if HALVES == 1:
-                        k_reads = rest(beta) * (Z_R - Z_v)
+                        k_reads = tile_rest(beta) * (Z_R - Z_v)
                     else:
-                        k_reads = -rest(beta) * Z_reads
+                        k_reads = -tile_rest(beta) * Z_reads
                         Z_R = gl.where(half == 0, Z_R, 0.0)
                     arrive(signal, HEAD_FREE, head)
                     wait_free(signal, SUMS_FREE, head)
@@ -284,7 +285,7 @@ def key_warps(dk_out, shared, chunks, case: gl.constexpr):
                     to_end = weight_of(vectors, head, TO_END, operand_rows)[:, None]
                     gamma = weight_of(vectors, head, FROM_START, operand_rows)
                     beta = weight_of(vectors, head, STRENGTH, operand_rows)
-                    reads = (-gamma * rest(beta))[:, None]
+                    reads = (-gamma * tile_rest(beta))[:, None]
                     arrive(signal, HEAD_FREE, head)
                     k_sums = -sums_of_products(k, dk)
                     for _ in tl.range(V // BV, disable_licm=True):

@@ -17,7 +17,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 
-from ....common.numbers import C, factor, rest
+from ....common.numbers import C
 from ....common.slots import slot_bounds
 from ....forward.hopper.chain import (
     BV,
@@ -27,6 +27,8 @@ from ....forward.hopper.chain import (
     STRENGTH,
     TILE,
     matmul,
+    tile_factor,
+    tile_rest,
 )
 from .places import (
     A_OF_QUERY,
@@ -132,13 +134,13 @@ def pair_warps(shared, dg_ptr, dbeta_ptr, chunks, scale, case: gl.constexpr):
                     Y = gl.where(i[None, :] < r[:, None], Gamma * Y, 0.0)
                     wait_free(signal, SCORES_FREE, head)
                     X_tile(square).store(X.to(dtype))
-                    N_tile(square).store((-rest(beta)[:, None] * Y).to(dtype))
+                    N_tile(square).store((-tile_rest(beta)[:, None] * Y).to(dtype))
                     fence_async_shared()
                     arrive(signal, SCORES, head)
 
                     overlap = matmul(k, k.permute((1, 0)), zero, False)
                     Y = Y * warpgroup_mma_wait(0, deps=[overlap])
-                    J = -rest(beta)[:, None] * Y
+                    J = -tile_rest(beta)[:, None] * Y
                     if case.HAS_G:
                         similar = matmul(q, k.permute((1, 0)), zero, False)
                         X = X_tile(square).load(TILE).to(gl.float32)  # registers are few: not kept
@@ -149,7 +151,7 @@ def pair_warps(shared, dg_ptr, dbeta_ptr, chunks, scale, case: gl.constexpr):
                     wait(signal, SUMS, head)
                     number = start.to(gl.int64) * HV + hv
                     dbeta = vectors.index(SUM_OF_Z_R).load(ROWS) - gl.sum(Y, axis=1)
-                    dbeta = dbeta / factor(beta)
+                    dbeta = dbeta / tile_factor(beta)
                     add(dbeta_ptr + number + r * HV, dbeta, half, HALVES)
                     if case.HAS_G:
                         J = gl.where(i[None, :] < r[:, None], J, 0.0)
