@@ -80,6 +80,12 @@ def crosstalk_in_code(overlap=lambda gram: gram):
     _, K, V, *_ = hard_inputs(cosine=0.1)
     _, state = linear_attention.recurrent(K, K, V)
     gram = K @ K.T
+
+    def printed(at):
+        K, V = at(r"\mathbf{K}"), at(r"\mathbf{V}")
+        return linear_attention.recurrent(K, K, V)[1] @ at(r"\boldsymbol{k}_j")
+
+    on_page("eq-crosstalk", printed, floats=True)
     return relative_error(overlap(gram - np.eye(len(K))) @ V, K @ state.T - V)
 
 
@@ -182,13 +188,13 @@ UNITS = {d: [(axis, sign) for axis in range(d) for sign in (1, -1)] for d in (2,
     covers="3 pairs, d_k = 2 and 3, all values symbols, keys over every +-e_i",
     mutants={
         "1 for 1/d_k": {"share": lambda d_k: sp.Integer(1)},
-        "own value counted": {"counted": lambda j: range(3)},
+        "own value counted": {"counted": lambda j, n=3: range(n)},
     },
     inputs={"keys with a common sign": {"signs": (1,)}},
 )
 def mean_squared_crosstalk(
     share=lambda d_k: sp.Rational(1, d_k),
-    counted=lambda j: [i for i in range(3) if i != j],
+    counted=lambda j, n=3: [i for i in range(n) if i != j],
     signs=(1, -1),
 ):
     """The mean of ||S k_j - v_j||^2 over independent keys.
@@ -206,6 +212,14 @@ def mean_squared_crosstalk(
                 total += sp.expand(sum(overlap[i] * values[i] for i in range(3) if i != j) ** 2)
             claim = share(d) * sum(values[i] ** 2 for i in counted(j))
             residual.append(sp.expand(total / len(units) ** 3 - claim))
+
+    def others(at):
+        values = [at(rf"\boldsymbol{{v}}_{i + 1}") for i in counted(at.scope["j"] - 1, at("n"))]
+        return sum((value**2).sum() for value in values)
+
+    squares = sp.Symbol("others")
+    printed = lambda at: at.value(share(at("d_k")) * squares, {squares: others})
+    on_page("eq-crosstalk-mean", printed)
     return residual
 
 

@@ -7,7 +7,7 @@ from sympy import Matrix, Rational, Symbol, expand, prod, simplify, symbols
 
 from gdn_ref import delta_rule
 
-from . import modular
+from . import lines, modular
 from .ch05_step import KEY, beta, key, kT, n, old, value
 from .data import hard_inputs, relative_error
 from .page import TOKEN, on_page
@@ -74,6 +74,16 @@ def repeated_key_in_code(last_only=False, mean=False):
     mine = np.arange(48) % 6 == 2
     keys = np.where(mine[:, None], basis[0], basis[rng.integers(1, 12, size=48)])
     _, last = delta_rule.recurrent(keys, keys, values, strengths, start)
+
+    def printed(at):
+        m, k = at.scope["m"], at(r"\boldsymbol{k}")
+        values = np.array([at(rf"\boldsymbol{{v}}_{i}")[:, 0] for i in range(1, m + 1)])
+        b = np.array([at(rf"\beta_{i}") for i in range(1, m + 1)])
+        keys = np.tile(k.T, (m, 1))
+        values = values.reshape(m, -1) if m else np.zeros((0, len(at(r"\mathbf{S}_0"))))
+        return delta_rule.recurrent(keys, keys, values, b, at(r"\mathbf{S}_0"))[1] @ k
+
+    on_page("eq-delta-overwrite", printed, floats=True)
     answer = start @ basis[0]
     for v, b in zip(values[mine], strengths[mine], strict=True):
         answer = (1 - b) * answer + b * v
@@ -124,8 +134,17 @@ def orthonormal_keys_in_code(adds=False, cosine=None):
     q, keys, values, _, strengths, start = hard_inputs(T=12)
     keys = np.linalg.qr(keys)[0] if cosine is None else hard_inputs(T=12, cosine=cosine)[1]
     _, last = delta_rule.recurrent(q, keys, values, strengths, start)
-    keep = 1.0 if adds else (1 - strengths)[:, None]
-    return relative_error(keys @ last.T, keep * (keys @ start.T) + strengths[:, None] * values)
+
+    def answers(keys, values, strengths, start):
+        keep = 1.0 if adds else (1 - strengths)[:, None]
+        return keep * (keys @ start.T) + strengths[:, None] * values
+
+    def printed(at):
+        x = lines.tokens(at)
+        return answers(x.K, x.V, x.beta, at(r"\mathbf{S}_0"))[at.scope["j"] - 1][:, None]
+
+    on_page("eq-delta-orthonormal", printed)
+    return relative_error(keys @ last.T, answers(keys, values, strengths, start))
 
 
 @verifies(
@@ -166,9 +185,17 @@ def distance_at_real_size(order=1, start=1, skipped=0):
         delta = (values[t] - state @ keys[t]) * strengths[t]
         state = state + delta[:, None] * keys[t][None, :]
     distance = S0 * start - target
+
+    def after(distance, key, strength):
+        return distance - ((distance @ key) * strength)[:, None] * key[None, :]
+
+    def printed(at):
+        before = at(TOKEN["S"]) - at(r"\mathbf{X}")
+        return after(before, at(TOKEN["k"])[:, 0], at(TOKEN["beta"]))
+
+    on_page("eq-delta-error", printed)
     for t in range(skipped, 64)[::order]:
-        erased = (distance @ keys[t]) * strengths[t]
-        distance = distance - erased[:, None] * keys[t][None, :]
+        distance = after(distance, keys[t], strengths[t])
     return state - (target + distance)
 
 
@@ -196,8 +223,13 @@ def repetition(start=1.0, linear=False, strength=None):
     S_0 = state
     for _ in range(500):
         _, state = delta_rule.recurrent(keys, keys, values, strengths, state)
-    limit = values.T @ keys if linear else solved_memory(start * S_0, keys, values)
-    return relative_error(state, limit)
+
+    def limit(S_0, keys, values):
+        return values.T @ keys if linear else solved_memory(start * S_0, keys, values)
+
+    names = (r"\mathbf{S}_0", r"\mathbf{K}", r"\mathbf{V}")
+    on_page("eq-delta-least-squares", lambda at: limit(*map(at, names)))
+    return relative_error(state, limit(S_0, keys, values))
 
 
 @verifies(

@@ -61,6 +61,40 @@ class Names:
         return self.at(meaning) if isinstance(meaning, str) else meaning(self.at)
 
 
+class SoFar(Names):
+    """Of its tokens those up to the one where the page is evaluated."""
+
+    def __getattr__(self, name):
+        found = super().__getattr__(name)
+        return found[: self.at.n] if name in ("Q", "K", "V", "W", "U", "alpha", "beta") else found
+
+
+class Run(Names):
+    """Its tokens are those of the page, and the lines of a table are computed from them."""
+
+    def __init__(self, at, form):
+        super().__init__(at, NAMES)
+        self.form = form
+
+    def __getattr__(self, name):
+        return self.form[name](self) if name in self.form else super().__getattr__(name)
+
+
+def tokens(at):
+    """The chunk of the page, by the names of the tables: `S Q K V alpha beta` and more."""
+    return Names(at, NAMES)
+
+
+def run(at, form):
+    """The lines of `form` on the page's tokens."""
+    return Run(at, form)
+
+
+def so_far(at):
+    """The same, up to token r."""
+    return SoFar(at, NAMES)
+
+
 LINES: dict = {}  # line -> the claims that the page prints it
 
 
