@@ -93,8 +93,8 @@ def crosstalk_of_a_stream(
             residual.append(expand(mean - claim))
 
     def printed(at):
-        ages = others(at.scope["m"], 10_000)
-        return float(share(at("d_k"))) * sum(at(r"\alpha") ** (power * t) for t in ages)
+        ages = np.array(others(at.scope["m"], 10_000))
+        return float(share(at("d_k"))) * (at(r"\alpha") ** (power * ages)).sum()
 
     on_page("eq-decay-recall", printed)
     return residual

@@ -51,12 +51,16 @@ NAMES = {  # of a table's letters
 
 
 class Names:
-    """A chunk whose letters are those of the page."""
+    """A chunk whose letters are those of the page; each is evaluated once."""
 
     def __init__(self, at, names):
         self.at, self.names = at, names
 
     def __getattr__(self, name):
+        vars(self)[name] = found = self.value(name)
+        return found
+
+    def value(self, name):
         meaning = self.names[name]
         return self.at(meaning) if isinstance(meaning, str) else meaning(self.at)
 
@@ -64,8 +68,8 @@ class Names:
 class SoFar(Names):
     """Of its tokens those up to the one where the page is evaluated."""
 
-    def __getattr__(self, name):
-        found = super().__getattr__(name)
+    def value(self, name):
+        found = super().value(name)
         return found[: self.at.n] if name in ("Q", "K", "V", "W", "U", "alpha", "beta") else found
 
 
@@ -76,8 +80,8 @@ class Run(Names):
         super().__init__(at, NAMES)
         self.form = form
 
-    def __getattr__(self, name):
-        return self.form[name](self) if name in self.form else super().__getattr__(name)
+    def value(self, name):
+        return self.form[name](self) if name in self.form else super().value(name)
 
 
 def tokens(at):
