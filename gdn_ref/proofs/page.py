@@ -3,7 +3,7 @@ r"""What a chapter prints, for the checks: none has a formula of its own that co
     side("eq-state-bytes", otherwise=...)   the printed formula itself, for a check that counts
     on_page("eq-gdn-chunk-state", after)    the check's expression is what is printed there
 
-A page that prints another formula turns the check red: `registry.run` compares what `on_page` was
+A page that prints another formula turns the check red: `running.run` compares what `on_page` was
 told with the printed sides, in the worlds where these are evaluated (`printed.tied`). Where
 chapters and figures have a function for a formula, the check holds both to what it counts.
 """

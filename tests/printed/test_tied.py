@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from gdn_ref.proofs import page, printed, registry
+from gdn_ref.proofs import page, printed, registry, running
 from gdn_ref.proofs.printed import tied
 from gdn_ref.proofs.printed.draws import DRAWS
 from gdn_ref.proofs.printed.evaluate import Evaluator
@@ -152,12 +152,12 @@ def test_a_false_page_turns_the_check_itself_red(chapter):
 )  # fmt: skip
 def test_a_run_of_the_check_says_so(monkeypatch, label, old, new, name):
     check = next(c for c in registry.CHECKS if c.label == label and c.name == name)
-    assert registry.run(check)["passed"]
+    assert running.run(check)["passed"]
     shown = displays()[label]
     false = replace(shown, tex=shown.tex.replace(old, new))
     assert false != shown
     monkeypatch.setattr(tied, "displays", lambda: {label: false})
-    result = registry.run(check)
+    result = running.run(check)
     assert not result["passed"] and "page" in result["page"][0]
     assert all(mutant["rejected"] for mutant in result["mutants"])
 
@@ -177,5 +177,5 @@ def test_bytes_of_more_than_one_width(monkeypatch, label, old, new, name):
     for tex, holds in ((shown.tex, True), (shown.tex.replace(old, new), False)):
         monkeypatch.setattr(formula, "displays", lambda tex=tex: {label: replace(shown, tex=tex)})
         page.side.cache_clear()
-        assert (registry.magnitude(check(), "enumeration") == 0) is holds
+        assert (running.magnitude(check(), "enumeration") == 0) is holds
     page.side.cache_clear()
