@@ -158,6 +158,12 @@ def test_what_the_text_says_of_the_records():
     late = [np.mean(long[f"float8_{x}"][-12:]) for x in ("e4m3", "e5m2")]
     assert [round(100 * x) for x in late] == [16, 30]
     assert "With fp8 the state is off by about 16 % (e4m3) or 30 % (e5m2)" in words
+    bf16, short = long["bfloat16"][-1], ch13_drift.drift(4096)[1]["delta rule"]["bfloat16"][-1]
+    assert f"off by {short:.1%} after 4,096 tokens, and by {bf16:.1%}".replace("%", " %") in words
+    one = ch13_budget.size(8), 1 / (2**8 + 1), 1 - 0.62109375 / 0.62245935
+    said = [f"{x:.1e}".replace("e-03", "e-3") for x in one]
+    assert f"{said[0]} in root mean square" in words and f"{said[1]} at most" in words
+    assert f"off by {said[2]} {{cite" in words
     assert f"One truncation alone is {2 * ch13_budget.size(11):.0e}".replace("e-04", "e-4") in words
 
 

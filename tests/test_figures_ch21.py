@@ -186,6 +186,25 @@ def means(part, task, rule, d_k=16, **more):
     return interval(ch21_record.accuracies(part, task, rule, d_k, **more))
 
 
+def test_what_stands_beside_published_results():
+    def row(part, task, rule, *sizes):
+        found = (interval(ch21_record.accuracies(part, task, rule, d)) for d in sizes)
+        return ", ".join(said(100 * mean, 100 * (high - mean)) for mean, _, high in found)
+
+    def said(mean, half):
+        return f"{mean:.1f} ± {half:.1f}" if half < 1 else f"{mean:.0f} ± {half:.0f}"
+
+    words = text()
+    for name, rule in (("gated rule", "gated"), ("decay alone", "decay")):
+        assert f"{name} {row('sizes', 'plain', rule, 8, 16, 32)}" in words
+    for name, rule in (
+        ("delta rule", "delta"),
+        ("attention", "attention"),
+        ("decay alone", "decay"),
+    ):
+        assert f"{name} {row('variants', 'plain', rule, 16)}" in words
+
+
 def test_what_the_text_says_of_sizes():
     words = text()
     for d_k, said in ((8, 0.64), (16, 0.92), (32, 0.998)):

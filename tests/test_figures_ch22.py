@@ -172,6 +172,9 @@ def test_what_the_text_says_of_the_training():
         assert f"{name} {said(at[length][task, mixers])}" in words, (name, length, task, mixers)
     for rule in ("attention", "delta-1x2"):  # at guessing
         assert abs(np.mean(at[40]["S3", rule]) - 1 / 6) < 0.01
+    low, high = training.interval(at[40]["Z2", "delta"])[1:]
+    mean = np.mean(at[40]["Z2", "delta"])
+    assert f"{100 * mean:.0f} ({100 * low:.0f} to {100 * high:.0f}) with strengths to 1" in words
     graded = {m: at[40]["S5 graded", m] for m in ("delta-2", "delta-2x2", "delta-2x3", "delta-2x4")}
     assert max(max(graded[m]) for m in graded if m != "delta-2x4") < 0.05
     assert sorted(x == 1 for x in graded["delta-2x4"]) == [False, False, True, True, True]

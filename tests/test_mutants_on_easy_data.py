@@ -5,7 +5,7 @@ import pytest
 
 from gdn_ref.proofs.ch11_mutants import EQUIVALENT, MUTANTS
 from gdn_ref.proofs.ch11_survivors import easy_tokens, survivors, survivors_table
-from gdn_ref.proofs.registry import FLOAT64_PASS
+from gdn_ref.proofs.running import FLOAT64_PASS
 from gdn_ref.proofs.token_forms import (
     FORM,
     chunkwise,

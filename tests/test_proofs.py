@@ -14,7 +14,7 @@ import pytest
 import sympy
 
 from gdn_ref.proofs import __main__ as command
-from gdn_ref.proofs import registry, report
+from gdn_ref.proofs import proving, registry, report, running
 from gdn_ref.proofs.symbols import nonzero_somewhere
 
 ROOT = Path(__file__).parents[1]
@@ -35,7 +35,7 @@ def empty(monkeypatch):
 def register(function, method="algebra", mutants=None):
     mutants = {"off by one": {"change": 1}} if mutants is None else mutants
     registry.verifies("eq-test", method=method, covers="x", mutants=mutants)(function)
-    return registry.run(registry.CHECKS[-1])
+    return running.run(registry.CHECKS[-1])
 
 
 def complaints(*results, errata=()):
@@ -58,21 +58,21 @@ def test_a_true_claim_passes(empty):
     assert result["passed"] and [m["rejected"] for m in result["mutants"]] == [True]
     assert result["residual"] == 0 and "def square" in result["source"]
     assert not complaints(result)
-    assert registry.prove("eq-test")
+    assert proving.prove("eq-test")
 
 
 def test_a_false_claim_fails(empty):
     result = register(lambda change=0: square(change=2 + change))
     assert not result["passed"]
     assert ["eq-test: residual 1" in line for line in complaints(result)] == [True]
-    assert not registry.prove("eq-test") and "FAILS" in repr(registry.prove("eq-test"))
+    assert not proving.prove("eq-test") and "FAILS" in repr(proving.prove("eq-test"))
 
 
 def test_a_surviving_mutant_is_reported(empty):
     result = register(square, mutants={"no change": {"change": 0}, "off by one": {"change": 1}})
     assert result["passed"] and [m["rejected"] for m in result["mutants"]] == [False, True]
     assert ["mutant 'no change' survived" in line for line in complaints(result)] == [True]
-    assert not registry.prove("eq-test") and "SURVIVED" in repr(registry.prove("eq-test"))
+    assert not proving.prove("eq-test") and "SURVIVED" in repr(proving.prove("eq-test"))
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e-6, 1.0])
@@ -91,7 +91,7 @@ def test_a_mutant_close_by_survives(empty, size):
 def test_a_float64_residual_has_a_budget(empty, size):
     result = register(lambda residual=size: residual, "float64", {"wrong": {"residual": 1.0}})
     assert not result["passed"] and complaints(result)
-    assert "FAILS" in repr(registry.prove("eq-test"))
+    assert "FAILS" in repr(proving.prove("eq-test"))
 
 
 @pytest.mark.parametrize("method", ["algebra", "polynomial", "modular"])
@@ -114,7 +114,7 @@ def test_an_exact_method_takes_no_float(empty, method, residual):
     ids=str,
 )
 def test_exact_zeros(residual):
-    assert registry.magnitude(residual, "algebra") == 0
+    assert running.magnitude(residual, "algebra") == 0
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_exact_zeros(residual):
     ids=str,
 )
 def test_exact_differences(residual):
-    assert registry.magnitude(residual, "algebra") == 1
+    assert running.magnitude(residual, "algebra") == 1
 
 
 @pytest.mark.parametrize(
@@ -168,22 +168,22 @@ def test_a_definition_is_made_once(empty):
 
 def test_an_unknown_label_cannot_be_proved(empty):
     with pytest.raises(ValueError, match="no check is registered for 'eq-nothing'"):
-        registry.prove("eq-nothing")
+        proving.prove("eq-nothing")
 
 
 def test_a_label_that_is_off_by_a_little_is_named():
     with pytest.raises(ValueError, match="'gdn-step'; did you mean eq-gdn-step"):
-        registry.prove("gdn-step")
+        proving.prove("gdn-step")
     with pytest.raises(ValueError, match="-by-anyone'; the verification page lists all$"):
-        registry.prove("eq-unheard-of-by-anyone")
+        proving.prove("eq-unheard-of-by-anyone")
 
 
 def test_what_cannot_be_proved_says_why(empty):
     registry.definition("eq-test", "a name")
     with pytest.raises(ValueError, match="eq-test is a definition"):
-        registry.prove("eq-test")
+        proving.prove("eq-test")
     with pytest.raises(TypeError, match="label: expected a string, got NoneType"):
-        registry.prove(None)
+        proving.prove(None)
 
 
 def test_the_command_says_what_it_needs(monkeypatch, capsys):
@@ -200,7 +200,7 @@ def test_the_command_says_what_it_needs(monkeypatch, capsys):
 def test_the_command_takes_labels(capsys):
     assert command.main(["eq-gdn-step", "eq-affine-compose"]) == 0
     printed = capsys.readouterr().out
-    assert printed == f"{registry.prove('eq-gdn-step')}\n\n{registry.prove('eq-affine-compose')}\n"
+    assert printed == f"{proving.prove('eq-gdn-step')}\n\n{proving.prove('eq-affine-compose')}\n"
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def raises(error):
 def test_a_check_that_raises_has_crashed(empty, error, capsys):
     """It is neither false nor a wrong argument of the command: nothing is known of its equation."""
     result = register(raises(error))
-    assert not result["passed"] and not registry.prove("eq-test")
+    assert not result["passed"] and not proving.prove("eq-test")
     (line,) = complaints(result)
     assert line.startswith("CRASHED eq-test: ") and type(error).__name__ in line
     assert result["name"] in line and "as it stands" in line
@@ -260,7 +260,7 @@ def test_a_crash_outranks_a_failure(empty):
 def test_an_erratum_can_crash_too(empty):
     about = dict.fromkeys(("source", "printed", "corrected", "consequence"), "text")
     registry.erratum("slip", label="eq-test", method="algebra", **about)(lambda: 0)
-    result = registry.run_erratum(registry.ERRATA[0])
+    result = running.run_erratum(registry.ERRATA[0])
     (line,) = complaints(errata=[result])
     assert line.startswith("CRASHED erratum slip: TypeError")
 
@@ -269,15 +269,15 @@ def test_a_part_is_named(empty, capsys):
     """Whoever reads the verdict learns that it is about a part of the equation."""
     part = "the first of its two lines"
     registry.verifies("eq-test", method="algebra", covers="x", mutants={"m": {"change": 1}})(square)
-    assert registry.run(registry.CHECKS[0])["part"] == ""
+    assert running.run(registry.CHECKS[0])["part"] == ""
     registry.CHECKS.clear()
     registry.verifies(
         "eq-test", method="algebra", covers="x", mutants={"m": {"change": 1}}, part=part
     )(square)
-    result = registry.run(registry.CHECKS[0])
-    assert result["part"] == part and part in repr(registry.prove("eq-test"))
+    result = running.run(registry.CHECKS[0])
+    assert result["part"] == part and part in repr(proving.prove("eq-test"))
     assert f"x [{part}]" in command.table({"checks": [result]})
-    registry.proved("eq-test")
+    proving.proved("eq-test")
     assert part in capsys.readouterr().out
 
 
@@ -288,7 +288,7 @@ def test_a_mutant_counts_once_for_each_equation(empty):
         registry.verifies(label, method="algebra", covers="x", mutants={"m": {"change": change}})(
             square
         )
-    results = [registry.run(check) for check in registry.CHECKS]
+    results = [running.run(check) for check in registry.CHECKS]
     assert report.distinct(results[:2]) == {("eq-one", "m"): True}
     assert report.distinct(results) == {("eq-one", "m"): False, ("eq-two", "m"): True}
 
@@ -299,28 +299,28 @@ def test_wrong_inputs_are_no_mutants(empty, change, refused):
         "eq-test", method="algebra", covers="x", mutants={"m": {"change": 1}},
         inputs={"too long": {"change": change}},
     )(square)  # fmt: skip
-    result = registry.run(registry.CHECKS[0])
+    result = running.run(registry.CHECKS[0])
     assert report.distinct([result]) == {("eq-test", "m"): True}
     assert [x["rejected"] for x in result["inputs"]] == [refused]
-    assert bool(registry.prove("eq-test")) is refused is not bool(complaints(result))
-    assert ("refuses  inputs: too long" in repr(registry.prove("eq-test"))) is refused
+    assert bool(proving.prove("eq-test")) is refused is not bool(complaints(result))
+    assert ("refuses  inputs: too long" in repr(proving.prove("eq-test"))) is refused
 
 
 def test_only_the_callers_mistakes_are_usage_errors(empty, capsys):
-    with pytest.raises(registry.NothingToProve):
-        registry.prove("eq-nothing")
+    with pytest.raises(proving.NothingToProve):
+        proving.prove("eq-nothing")
     with pytest.raises(SystemExit, match="2"):
         command.main(["eq-nothing"])
     assert "usage" in capsys.readouterr().err
 
 
 def test_one_method_can_be_chosen():
-    methods = {result["method"] for result in registry.prove("eq-gdn-step").results}
+    methods = {result["method"] for result in proving.prove("eq-gdn-step").results}
     assert len(methods) > 1
-    chosen = registry.prove("eq-gdn-step", method="algebra").results
+    chosen = proving.prove("eq-gdn-step", method="algebra").results
     assert {result["method"] for result in chosen} == {"algebra"}
     with pytest.raises(ValueError, match="method: eq-gdn-step has .*, got 'intuition'"):
-        registry.prove("eq-gdn-step", method="intuition")
+        proving.prove("eq-gdn-step", method="intuition")
 
 
 def test_the_source_of_a_check_holds_its_label():
@@ -350,7 +350,7 @@ def test_the_source_of_a_check_holds_its_label():
 def test_an_erratum_tells_the_forms_apart(empty, sizes, passed):
     about = dict.fromkeys(("source", "printed", "corrected", "consequence"), "text")
     registry.erratum("slip", label="eq-test", method="algebra", **about)(lambda form: sizes[form])
-    result = registry.run_erratum(registry.ERRATA[0])
+    result = running.run_erratum(registry.ERRATA[0])
     assert result["passed"] is passed
     assert bool(complaints(errata=[result])) is not passed
 

@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
-from . import left_out, printed, registry, report
+from . import left_out, printed, proving, registry, report, running
 from .printed import inline
 from .printed.source import CHAPTERS
 from .sources import digests
@@ -26,13 +26,13 @@ FAILED, CRASHED = 1, 3  # exit codes; argparse takes 2
 
 def _run_check(key):
     registry.load()
-    result = registry.run(next(check for check in registry.CHECKS if check.key == key))
+    result = running.run(next(check for check in registry.CHECKS if check.key == key))
     return left_out.entry("check", result["name"], lacks) if (lacks := result["lacks"]) else result
 
 
 def _run_erratum(key):
     registry.load()
-    return registry.run_erratum(next(entry for entry in registry.ERRATA if entry.key == key))
+    return running.run_erratum(next(entry for entry in registry.ERRATA if entry.key == key))
 
 
 def _run_printed(label):
@@ -92,7 +92,7 @@ def run_all(jobs=2):
             **{name: version(name) for name in ("numpy", "sympy")},
         },
         "sources_sha256": digests(),
-        "methods": registry.METHODS,
+        "methods": report.METHODS,
         "arithmetic": report.ARITHMETIC,
         "printed": shown,
         "sentences": judged,
@@ -193,8 +193,8 @@ def sentence_totals(judged):
 def prove_each(labels, parser):
     """Print the report of each of these equations; the exit code."""
     try:
-        reports = [registry.prove(label) for label in labels]
-    except registry.NothingToProve as error:
+        reports = [proving.prove(label) for label in labels]
+    except proving.NothingToProve as error:
         parser.error(str(error))
     print(*reports, sep="\n\n")
     return exit_code([line for r in reports for line in r.complaints()])

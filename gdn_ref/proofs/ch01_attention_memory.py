@@ -138,25 +138,37 @@ def parallel_row(start=q.T * before.T, own=q.T * k * v.T, future=UNSEEN):
     return sp.expand((S * q).T - row)
 
 
+def whole(at):
+    """Q, K, V and the first state of the page."""
+    return [at(rf"\mathbf{{{x}}}") for x in ("Q", "K", "V", "S}_{0")]
+
+
 @verifies(
     "eq-linear-attention-parallel",
     method="polynomial",
     covers="package code, T = 4, d_k = 3, d_v = 2",
     mutants={
-        "strict mask": {"mask": lambda: ones_below(4, -1)},
-        "mask one token late": {"mask": lambda: ones_below(4, 1)},
-        "no mask": {"mask": lambda: ones_below(4, 4)},
-        "mask transposed": {"mask": lambda: ones_below(4, 0).T},
+        "strict mask": {"mask": lambda T: ones_below(T, -1)},
+        "mask one token late": {"mask": lambda T: ones_below(T, 1)},
+        "no mask": {"mask": lambda T: ones_below(T, T)},
+        "mask transposed": {"mask": lambda T: ones_below(T, 0).T},
         "initial state forgotten": {"start": 0},
     },
 )
-def parallel_equals_recurrent(mask=lambda: ones_below(4, 0), start=1):
+def parallel_equals_recurrent(mask=lambda T: ones_below(T, 0), start=1):
     """The masked product against `linear_attention.recurrent`, run on symbols."""
-    Q, K, V, S = (entries(*of) for of in (("q", 4, 3), ("k", 4, 3), ("v", 4, 2), ("s", 2, 3)))
-    O, last = linear_attention.recurrent(Q, K, V, S)
-    outputs = start * (Q @ S.T) + (mask() * (Q @ K.T)) @ V - O
-    states = start * S + V.T @ K - last
-    return [sp.Matrix(outputs).expand(), sp.Matrix(states).expand()]
+
+    def outputs(Q, K, V, S):
+        return start * (Q @ S.T) + (mask(len(Q)) * (Q @ K.T)) @ V
+
+    def last(Q, K, V, S):
+        return start * S + V.T @ K
+
+    on_page("eq-linear-attention-parallel", lambda at: outputs(*whole(at)))
+    on_page("eq-linear-attention-parallel", lambda at: last(*whole(at)), of=1)
+    tokens = [entries(*of) for of in (("q", 4, 3), ("k", 4, 3), ("v", 4, 2), ("s", 2, 3))]
+    sides = zip((outputs(*tokens), last(*tokens)), linear_attention.recurrent(*tokens), strict=True)
+    return [sp.Matrix(ours - loop).expand() for ours, loop in sides]
 
 
 @verifies(
@@ -177,6 +189,9 @@ def forms_in_code(start=1.0, late=0):
     for form in (linear_attention.parallel, linear_attention.chunkwise):
         o, end = form(Q, K, shifted, start * S)
         errors += [relative_error(o, O), relative_error(end, last)]
+        for of in (0, 1):
+            printed = lambda at, form=form, of=of: form(*whole(at))[of]
+            on_page("eq-linear-attention-parallel", printed, of=of, floats=True)
     return max(errors)
 
 
@@ -219,6 +234,14 @@ def exact_recall_in_code(shift=0, cosine=0.0, norm=1.0):
     K = norm * np.linalg.qr(rng.normal(size=(64, 64)))[0][:48]
     K[1:] = np.sqrt(1 - cosine**2) * K[1:] + cosine * K[:-1]
     V = rng.normal(size=(48, 24))
+
+    def printed(at):
+        keys, values = (
+            np.concatenate([at(rf"\boldsymbol{{{x}}}_{j}").T for j in at.range("j")]) for x in "kv"
+        )
+        return linear_attention.recurrent(keys, keys, values)[1] @ at(r"\boldsymbol{k}_j")
+
+    on_page("eq-exact-recall", printed, floats=True)
     _, S = linear_attention.recurrent(K, K, V)
     return relative_error(K @ S.T, np.roll(V, -shift, axis=0))
 

@@ -1,6 +1,5 @@
-"""Chapter 2: what a read returns, how large the crosstalk is, and how little keys can help."""
+"""Chapter 2: what a read returns, and how large the crosstalk is."""
 
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -10,7 +9,7 @@ from .. import linear_attention
 from .data import hard_inputs, relative_error
 from .page import TOKEN, on_page
 from .registry import verifies
-from .symbols import K, S, V, d_k, entries, k, letters, v
+from .symbols import K, S, V, d_k, entries, k, v
 
 HALF = sp.Rational(1, 2)
 
@@ -80,6 +79,12 @@ def crosstalk_in_code(overlap=lambda gram: gram):
     _, K, V, *_ = hard_inputs(cosine=0.1)
     _, state = linear_attention.recurrent(K, K, V)
     gram = K @ K.T
+
+    def printed(at):
+        K, V = at(r"\mathbf{K}"), at(r"\mathbf{V}")
+        return linear_attention.recurrent(K, K, V)[1] @ at(r"\boldsymbol{k}_j")
+
+    on_page("eq-crosstalk", printed, floats=True)
     return relative_error(overlap(gram - np.eye(len(K))) @ V, K @ state.T - V)
 
 
@@ -182,13 +187,13 @@ UNITS = {d: [(axis, sign) for axis in range(d) for sign in (1, -1)] for d in (2,
     covers="3 pairs, d_k = 2 and 3, all values symbols, keys over every +-e_i",
     mutants={
         "1 for 1/d_k": {"share": lambda d_k: sp.Integer(1)},
-        "own value counted": {"counted": lambda j: range(3)},
+        "own value counted": {"counted": lambda j, n=3: range(n)},
     },
     inputs={"keys with a common sign": {"signs": (1,)}},
 )
 def mean_squared_crosstalk(
     share=lambda d_k: sp.Rational(1, d_k),
-    counted=lambda j: [i for i in range(3) if i != j],
+    counted=lambda j, n=3: [i for i in range(n) if i != j],
     signs=(1, -1),
 ):
     """The mean of ||S k_j - v_j||^2 over independent keys.
@@ -206,71 +211,15 @@ def mean_squared_crosstalk(
                 total += sp.expand(sum(overlap[i] * values[i] for i in range(3) if i != j) ** 2)
             claim = share(d) * sum(values[i] ** 2 for i in counted(j))
             residual.append(sp.expand(total / len(units) ** 3 - claim))
+
+    def others(at):
+        values = [at(rf"\boldsymbol{{v}}_{i + 1}") for i in counted(at.scope["j"] - 1, at("n"))]
+        return sum((value**2).sum() for value in values)
+
+    squares = sp.Symbol("others")
+    printed = lambda at: at.value(share(at("d_k")) * squares, {squares: others})
+    on_page("eq-crosstalk-mean", printed)
     return residual
-
-
-@verifies(
-    "eq-welch-bound",
-    method="polynomial",
-    covers="3 keys in 2 dimensions, every entry a symbol",
-    mutants={
-        "n / d_k for n^2 / d_k": {"floor": lambda n, d: sp.Rational(n, d)},
-        "d_k^2 / n": {"floor": lambda n, d: sp.Rational(d * d, n)},
-        "own overlaps left out": {"own": 1},
-    },
-)
-def least_total_overlap(floor=lambda n, d: sp.Rational(n * n, d), own=0):
-    """The squared overlaps, less n^2/d_k, are the squared distance of K^T K from (n/d_k) I.
-
-    For unit keys the mean squared length is one. The identity holds for all keys with that mean in
-    the place of one, so the entries may stay symbols.
-    """
-    n, d = 3, 2
-    keys = letters("k", n, d)
-    length = (keys.T * keys).trace() / n
-    overlaps = sum(x**2 for x in keys * keys.T)
-    distance = sum(x**2 for x in keys.T * keys - sp.Rational(n, d) * length * sp.eye(d))
-
-    def printed(at):
-        n, d = at("n"), at("d_k")
-        return (
-            Fraction(floor(n, d))
-            - n
-            + own * n
-            + at(r"\|\mathbf{K}^\top\mathbf{K} - \frac{n}{d_k}\mathbf{I}\|^2")
-        )
-
-    on_page("eq-welch-bound", printed)
-    return left_over([overlaps - (floor(n, d) + own * n) * length**2 - distance])
-
-
-@verifies(
-    "eq-effective-width",
-    method="polynomial",
-    covers="any distribution on 3 keys in d_k = 2 dimensions",
-    mutants={
-        "trace of Sigma, not of Sigma^2": {"moment": lambda Sigma: Sigma.trace()},
-        "trace of Sigma, squared": {"moment": lambda Sigma: Sigma.trace() ** 2},
-        "distance from I": {"centre": 1},
-        "distance from I / d_k^2": {"centre": sp.Rational(1, 4)},
-    },
-)
-def overlap_of_any_keys(moment=lambda Sigma: (Sigma @ Sigma).trace(), centre=HALF):
-    """Three keys with symbols for their probabilities: the mean squared overlap is trace Sigma^2.
-
-    For unit keys trace Sigma = 1, and then trace Sigma^2 - 1/d_k is the squared distance of Sigma
-    from I/d_k; the second residual keeps the trace as it is, so that the keys may stay symbols.
-    """
-    keys = [sp.Matrix(row) for row in entries("k", 3, 2)]
-    p = sp.symbols("p_:3")
-    Sigma = sp.zeros(2)
-    for share, key in zip(p, keys, strict=True):
-        Sigma += share * key * key.T
-    mean = sum(p[a] * p[b] * (keys[a].T * keys[b])[0] ** 2 for a, b in product(range(3), repeat=2))
-    distance = sum(x**2 for x in Sigma - centre * Sigma.trace() * sp.eye(2))
-    second = lambda at: moment(at(r"\boldsymbol{\Sigma}"))
-    on_page("eq-effective-width", second)
-    return left_over([mean - moment(Sigma), moment(Sigma) - Sigma.trace() ** 2 / 2 - distance])
 
 
 @verifies(

@@ -12,6 +12,7 @@ from .symbols import K, S, V, k, no_tokens, q, stacked, v
 from .token_forms import (
     FORM,
     REAL_SIZE,
+    Chunk,
     chunkwise,
     modular_tokens,
     ones_below,
@@ -107,6 +108,13 @@ def chunk_at_real_size(form=NEITHER):
     """Two chunks against 128 single tokens, modulo 2^61 - 1: an identity of degree 3."""
     O, _, last = chunkwise(modular_tokens(), FORM | form)
     outputs, state = uncorrected(without_decay(modular_tokens()))
+
+    def of_page(at):
+        Q, K, V = (at(rf"\mathbf{{{x}}}_n") for x in "QKV")
+        return Chunk(FORM | form, S=at(r"\mathbf{S}_{[n]}"), Q=Q, K=K, V=V, alpha=Q[:, 0])
+
+    on_page("eq-linear-attention-chunk", lambda at: of_page(at).O)
+    on_page("eq-linear-attention-chunk", lambda at: of_page(at).S_next, of=1)
     return [O - outputs, last - state]
 
 
@@ -141,6 +149,10 @@ def every_chunk_size_agrees(chunk=linear_attention.chunk):
     Q, K, V, *_, S = hard_inputs()
     right = np.concatenate([x.ravel() for x in linear_attention.recurrent(Q, K, V, S)])
     cuts = [(C, 0) for C in (1, 2, 3, 7, 10, 16, 50, 64)] + [(16, 5), (7, 1)]
+    names = [r"\mathbf{S}_{[n]}", *(rf"\mathbf{{{x}}}_n" for x in "QKV")]
+    for of in (0, 1):
+        printed = lambda at, of=of: chunk(*map(at, names))[of]
+        on_page("eq-linear-attention-chunk", printed, of=of, floats=True)
     return max(relative_error(scan(C, chunk, start), right) for C, start in cuts)
 
 

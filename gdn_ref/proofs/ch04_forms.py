@@ -7,7 +7,7 @@ import numpy as np
 from .. import scalar_decay
 from . import lines
 from .ch03_chunks import NEITHER
-from .data import hard_inputs, worst
+from .data import hard_inputs, logs, worst
 from .page import on_page
 from .registry import definition, verifies
 from .symbols import D, K, S, V, alpha, gamma, k, no_tokens, q, v
@@ -102,7 +102,8 @@ NO_CORRECTION = {"E": lambda x: x.V}
 )
 def chunks_at_real_size(change=None):
     """The table of equations with E = V against the token loop: degree at most 128 + 3."""
-    O, _, last = chunkwise(modular_tokens(), FORM | NO_CORRECTION | (change or {}))
+    form = FORM | NO_CORRECTION | (change or {})
+    O, _, last = chunkwise(modular_tokens(), form)
     outputs, state = uncorrected(modular_tokens())
     return [O - outputs, last - state]
 
@@ -120,6 +121,13 @@ def the_package_fades(change=lambda g: g):
     """The package's chunkwise scalar decay against its token loop."""
     q, k, v, g, _, S = hard_inputs()
     chunked = scalar_decay.chunkwise(q, k, v, change(g), S, chunk_size=16)
+
+    def printed(at):
+        x = lines.tokens(at)
+        return scalar_decay.chunkwise(x.Q, x.K, x.V, change(logs(x.alpha)), x.S, chunk_size=4)
+
+    on_page("eq-scalar-decay-chunk", lambda at: printed(at)[0], floats=True)
+    on_page("eq-scalar-decay-chunk", lambda at: printed(at)[1], of=1, floats=True)
     return worst(chunked, scalar_decay.recurrent(q, k, v, g, S))
 
 
@@ -137,10 +145,18 @@ def unrolled_at_real_size(
     gamma_r=lambda alpha: decay_from_start(alpha)[-1:], weights=lambda mask, alpha: mask[-1]
 ):
     """gamma_r S + sum_i Gamma_ri v_i k_i^T against the token loop: degree at most 130."""
+
+    def state(S, K, V, alpha):
+        written = V.T @ (weights(decay_mask(alpha), alpha)[:, None] * K)
+        return S * gamma_r(alpha)[0] + written
+
+    def printed(at):
+        x = lines.tokens(at)
+        return state(x.S, x.K[: at.n], x.V[: at.n], x.alpha[: at.n])
+
+    on_page("eq-scalar-decay-unrolled", printed)
     x = modular_tokens()
-    mask = decay_mask(x.alpha)
-    written = x.V.T @ (weights(mask, x.alpha)[:, None] * x.K)
-    return x.S * gamma_r(x.alpha)[0] + written - uncorrected(x)[1]
+    return state(x.S, x.K, x.V, x.alpha) - uncorrected(x)[1]
 
 
 @verifies(
@@ -160,7 +176,7 @@ def parallel_at_real_size(mask=decay_mask, scores=lambda x: x.Q @ x.K.T):
     x = modular_tokens()
 
     def printed(at):
-        x = lines.Names(at, lines.NAMES)
+        x = lines.tokens(at)
         return (mask(x.alpha) * scores(x)) @ x.V
 
     on_page("eq-scalar-decay-parallel", printed)
@@ -182,4 +198,10 @@ def the_package_at_once(reset=-inf, at=20, scale=1.0):
     q, k, v, g, *_ = hard_inputs()
     right = scalar_decay.recurrent(q, k, v, np.where(np.arange(50) == 20, -inf, g))
     changed = np.where(np.arange(50) == at, reset, scale * g)
+
+    def printed(at):
+        x = lines.tokens(at)
+        return scalar_decay.parallel(x.Q, x.K, x.V, scale * logs(x.alpha))[0]
+
+    on_page("eq-scalar-decay-parallel", printed, floats=True)
     return worst(scalar_decay.parallel(q, k, v, changed), right)

@@ -1,5 +1,4 @@
-"""Chapter 4: the decay mask. Stretches join, the blocks below its diagonal have rank one, and its
-inverse has two diagonals."""
+"""Chapter 4: the decay mask. Stretches join, and its inverse has two diagonals."""
 
 from math import prod
 
@@ -8,7 +7,7 @@ from sympy import ZZ, IndexedBase, Sum, exp, ring, symbols
 
 from ..chunking import decay
 from . import lines
-from .data import hard_inputs, relative_error
+from .data import hard_inputs, logs, relative_error
 from .modular import join, reciprocal
 from .page import on_page
 from .registry import definition, verifies
@@ -77,6 +76,11 @@ def sums_of_logarithms(last=lambda r: r + 1, sums=sum):
 def the_package_decays_from_the_start(late=0, base=np.e):
     """The package's gamma against products of decays."""
     log_decays = hard_inputs()[3]
+
+    def printed(at):
+        return decay(np.array([at(f"g_{j}") for j in at.range("r")]))[0][at.scope["r"] - 1]
+
+    on_page("eq-gamma", printed, of=1)
     alpha = base**log_decays
     products = np.cumprod(np.concatenate([np.ones(late), alpha[: len(alpha) - late]]))
     return relative_error(decay(log_decays)[0], products)
@@ -107,7 +111,7 @@ def mask_is_the_ratio(mask=decay_mask):
     """
 
     def printed(at):
-        Gamma = mask(lines.Names(at, lines.NAMES).alpha)
+        Gamma = mask(lines.tokens(at).alpha)
         return Gamma[at.scope["r"] - 1, at.scope["i"] - 1]
 
     on_page("eq-decay-mask-factor", printed, of=2)
@@ -128,6 +132,12 @@ def the_package_decays(mask=lambda g: decay(g)[1]):
     """The package's decay mask against the ratio, where the decays are mild enough for it."""
     log_decays = hard_inputs()[3]
     from_start = np.exp(np.cumsum(log_decays))
+
+    def printed(at):
+        Gamma = mask(logs(lines.tokens(at).alpha))
+        return Gamma[at.scope["r"] - 1, at.scope["i"] - 1]
+
+    on_page("eq-decay-mask-factor", printed, of=2, floats=True)
     return relative_error(mask(log_decays), np.tril(from_start[:, None] / from_start))
 
 
@@ -143,8 +153,20 @@ def the_package_decays(mask=lambda g: decay(g)[1]):
 )
 def stretches_of_symbols_join(first=1, last=1):
     """Gamma_ri Gamma_ij = Gamma_rj and Gamma_ri gamma_i = gamma_r; nothing is divided."""
+
+    def stretch(a, r, i):
+        return prod(a[i + first : r + last])
+
+    def of_page(at, *ends):
+        a = lines.tokens(at).alpha
+        return stretch(a, *(at.scope[end] - 1 for end in ends))
+
+    joined = lambda at: of_page(at, "r", "i") * of_page(at, "i", "j")
+    on_page("eq-decay-mask-factor", joined, lambda at: of_page(at, "r", "j"))
+    gamma_i = lambda at: of_page(at, "r", "i") * at(r"\gamma_i")
+    on_page("eq-decay-mask-factor", None, gamma_i, of=1)
     a = ring("a_:6", ZZ)[1:]
-    Gamma = [[prod(a[i + first : r + last]) for i in range(r + 1)] for r in range(6)]
+    Gamma = [[stretch(a, r, i) for i in range(r + 1)] for r in range(6)]
     gamma = [prod(a[: r + 1]) for r in range(6)]
     wrong = 0
     for r in range(6):
@@ -176,7 +198,7 @@ def inverse_of_the_mask(
     N, Gamma = shifted(modular_tokens().alpha[:64]), mask_of_ratios()
 
     def printed(at):
-        Gamma, alpha = at(r"\boldsymbol{\Gamma}"), lines.Names(at, lines.NAMES).alpha
+        Gamma, alpha = at(r"\boldsymbol{\Gamma}"), lines.tokens(at).alpha
         return Gamma - shifted(alpha) @ Gamma
 
     on_page("eq-decay-mask-inverse", printed)
@@ -214,58 +236,14 @@ def recurrence_of_the_mask(step=lambda alpha, y, x: alpha * y + x):
 )
 def inverse_of_a_mask_of_symbols(reader=1, sign=1):
     """The same with every entry of Gamma multiplied out; nothing is divided."""
-    a, N = ring("a_:6", ZZ)[1:], np.zeros((6, 6), dtype=object)
-    Gamma = np.array(
-        [[prod(a[i + 1 : r + 1]) if i <= r else 0 for i in range(6)] for r in range(6)]
-    )
-    for r in range(1, 6):
-        N[r, r - 1] = sign * a[r - 1 + reader]
-    return Gamma - N @ Gamma - np.eye(6, dtype=int)
 
+    def product(a):
+        C = range(len(a))
+        N, Gamma = (np.zeros((len(a),) * 2, dtype=object) for _ in range(2))
+        for r in C:
+            Gamma[r] = [prod(a[i + 1 : r + 1]) if i <= r else 0 for i in C]
+            N[r, r - 1] = sign * a[r - 1 + reader] if r else 0
+        return Gamma - N @ Gamma
 
-def polynomial_scores(C, d_k):
-    """Gamma, Q and K with a symbol in every place, each entry of Gamma multiplied out."""
-    letters = [f"a{n}" for n in range(C)] + [f"{x}{n}" for x in "qk" for n in range(C * d_k)]
-    field, *symbol = ring(letters, ZZ)
-    Gamma = np.array(
-        [[field.one * prod(symbol[i + 1 : r + 1]) * (i <= r) for i in range(C)] for r in range(C)]
-    )
-    Q, K = np.array(symbol[C:], dtype=object).reshape(2, C, d_k)
-    return Gamma, Q, K
-
-
-@verifies(
-    "eq-decay-semiseparable",
-    method="polynomial",
-    covers="every cut of 6 tokens, d_k = 2; decays, queries and keys all symbols",
-    mutants={
-        "the first reader's decay left out": {"to_reader": lambda Gamma, m: Gamma[m:, m]},
-        "from the second writer on": {"to_cut": lambda Gamma, m: Gamma[m - 1, :m] - Gamma[0, :m]},
-        "keys not decayed to the cut": {"to_cut": lambda Gamma, m: 0 * Gamma[0, :m] + 1},
-        "queries not decayed": {"to_reader": lambda Gamma, m: 0 * Gamma[m:, 0] + 1},
-    },
-)
-def blocks_below_the_diagonal(
-    to_reader=lambda Gamma, m: Gamma[m:, m - 1], to_cut=lambda Gamma, m: Gamma[m - 1, :m]
-):
-    """Gamma_RI is a column times a row, and (Gamma . Q K^T)_RI a thin product, cut by cut.
-
-    Token m has index m - 1: R is `m:` and I is `:m`.
-    """
-    Gamma, Q, K = polynomial_scores(C=6, d_k=2)
-    residual = []
-    for m in range(1, 6):
-        left, right = to_reader(Gamma, m), to_cut(Gamma, m)
-        thin = (left[:, None] * Q[m:]) @ (right[:, None] * K[:m]).T
-        residual.append(Gamma[m:, :m] - np.outer(left, right))
-        residual.append((Gamma * (Q @ K.T))[m:, :m] - thin)
-
-    def printed(at, thin=True):
-        Gamma, m = at(r"\boldsymbol{\Gamma}"), at("m")
-        left, right = to_reader(Gamma, m), to_cut(Gamma, m)
-        Q, K = at(r"\mathbf{Q}")[m:], at(r"\mathbf{K}")[:m]
-        return (left[:, None] * Q) @ (right[:, None] * K).T if thin else np.outer(left, right)
-
-    on_page("eq-decay-semiseparable", lambda at: printed(at, thin=False))
-    on_page("eq-decay-semiseparable", printed, of=1)
-    return residual
+    on_page("eq-decay-mask-inverse", lambda at: product(lines.tokens(at).alpha))
+    return product(ring("a_:6", ZZ)[1:]) - np.eye(6, dtype=int)

@@ -65,13 +65,13 @@ def half_life_and_window(
     mutants={
         "1 for 1/d_k": {"share": lambda d_k: Rational(1)},
         "decay not squared": {"power": 1},
-        "the token itself counted": {"others": lambda age: range(3)},
+        "the token itself counted": {"others": lambda age, n=3: range(n)},
     },
 )
 def crosstalk_of_a_stream(
     share=lambda d_k: Rational(1, d_k),
     power=2,
-    others=lambda age: [n for n in range(3) if n != age],
+    others=lambda age, n=3: [t for t in range(n) if t != age],
 ):
     """The mean of ||S k_m - alpha^m v_m||^2 over independent keys.
 
@@ -91,6 +91,12 @@ def crosstalk_of_a_stream(
             mean = total / len(units) ** 3
             claim = share(d_k) * sum(alpha ** (power * t) * values[t] ** 2 for t in others(age))
             residual.append(expand(mean - claim))
+
+    def printed(at):
+        ages = np.array(others(at.scope["m"], 10_000))
+        return float(share(at("d_k"))) * (at(r"\alpha") ** (power * ages)).sum()
+
+    on_page("eq-decay-recall", printed)
     return residual
 
 
@@ -213,6 +219,11 @@ def gate_in_numbers(power=np.exp):
     x = np.linspace(-30, 30, 61)[:, None]
     logs = np.log(np.geomspace(0.01, 16, 9))
     gate = np.exp(-np.exp(logs) * np.logaddexp(0, x))
+
+    def printed(at):
+        return (1 / (1 + np.exp(at("x_t")))) ** power(np.log(at("A")))
+
+    on_page("eq-decay-gate", printed, of=1)
     return relative_error((1 / (1 + np.exp(x))) ** power(logs), gate)
 
 

@@ -69,6 +69,14 @@ def smallest_change_in_code(share=1.0):
     _, after = delta_rule.step(state, key, key, value, np.asarray(share / (key @ key)))
     others = rng.normal(size=(20, 7, 12))
     others += ((value - others @ key) / (key @ key))[..., None] * key
+
+    def printed(at, n):
+        S, k, v, X = map(at, (TOKEN["S"], TOKEN["k"], TOKEN["v"], r"\mathbf{X}"))
+        strength = np.asarray(share / (k * k).sum())
+        S_t = delta_rule.step(S, k[:, 0], k[:, 0], v[:, 0], strength)[1]
+        return ((X - S) ** 2).sum() if n == 0 else ((X - S_t) ** 2).sum() + ((S_t - S) ** 2).sum()
+
+    on_page("eq-smallest-change", *(lambda at, n=n: printed(at, n) for n in (0, 1)), floats=True)
     straight = ((others - state) ** 2).sum((1, 2))
     detour = ((others - after) ** 2).sum((1, 2)) + ((after - state) ** 2).sum()
     return relative_error(detour, straight)

@@ -1,13 +1,11 @@
-"""Checks of chapter 5: many tokens. Overwriting, orthonormal keys, repetition, a long stream."""
-
-from itertools import product
+"""Checks of chapter 5: many tokens. Overwriting, orthonormal keys, repetition."""
 
 import numpy as np
-from sympy import Matrix, Rational, Symbol, expand, prod, simplify, symbols
+from sympy import expand, prod, symbols
 
 from gdn_ref import delta_rule
 
-from . import modular
+from . import lines, modular
 from .ch05_step import KEY, beta, key, kT, n, old, value
 from .data import hard_inputs, relative_error
 from .page import TOKEN, on_page
@@ -74,6 +72,15 @@ def repeated_key_in_code(last_only=False, mean=False):
     mine = np.arange(48) % 6 == 2
     keys = np.where(mine[:, None], basis[0], basis[rng.integers(1, 12, size=48)])
     _, last = delta_rule.recurrent(keys, keys, values, strengths, start)
+
+    def printed(at):
+        m, k = at.scope["m"], at(r"\boldsymbol{k}")
+        start, tokens = at(r"\mathbf{S}_0"), range(1, m + 1)
+        values = np.array([at(rf"\boldsymbol{{v}}_{i}") for i in tokens]).reshape(m, len(start))
+        b, keys = np.array([at(rf"\beta_{i}") for i in tokens]), np.tile(k.T, (m, 1))
+        return delta_rule.recurrent(keys, keys, values, b, start)[1] @ k
+
+    on_page("eq-delta-overwrite", printed, floats=True)
     answer = start @ basis[0]
     for v, b in zip(values[mine], strengths[mine], strict=True):
         answer = (1 - b) * answer + b * v
@@ -124,8 +131,17 @@ def orthonormal_keys_in_code(adds=False, cosine=None):
     q, keys, values, _, strengths, start = hard_inputs(T=12)
     keys = np.linalg.qr(keys)[0] if cosine is None else hard_inputs(T=12, cosine=cosine)[1]
     _, last = delta_rule.recurrent(q, keys, values, strengths, start)
-    keep = 1.0 if adds else (1 - strengths)[:, None]
-    return relative_error(keys @ last.T, keep * (keys @ start.T) + strengths[:, None] * values)
+
+    def answers(keys, values, strengths, start):
+        keep = 1.0 if adds else (1 - strengths)[:, None]
+        return keep * (keys @ start.T) + strengths[:, None] * values
+
+    def printed(at):
+        x = lines.tokens(at)
+        return answers(x.K, x.V, x.beta, at(r"\mathbf{S}_0"))[at.scope["j"] - 1][:, None]
+
+    on_page("eq-delta-orthonormal", printed)
+    return relative_error(keys @ last.T, answers(keys, values, strengths, start))
 
 
 @verifies(
@@ -166,9 +182,17 @@ def distance_at_real_size(order=1, start=1, skipped=0):
         delta = (values[t] - state @ keys[t]) * strengths[t]
         state = state + delta[:, None] * keys[t][None, :]
     distance = S0 * start - target
+
+    def after(distance, key, strength):
+        return distance - ((distance @ key) * strength)[:, None] * key[None, :]
+
+    def printed(at):
+        before = at(TOKEN["S"]) - at(r"\mathbf{X}")
+        return after(before, at(TOKEN["k"])[:, 0], at(TOKEN["beta"]))
+
+    on_page("eq-delta-error", printed)
     for t in range(skipped, 64)[::order]:
-        erased = (distance @ keys[t]) * strengths[t]
-        distance = distance - erased[:, None] * keys[t][None, :]
+        distance = after(distance, keys[t], strengths[t])
     return state - (target + distance)
 
 
@@ -196,8 +220,13 @@ def repetition(start=1.0, linear=False, strength=None):
     S_0 = state
     for _ in range(500):
         _, state = delta_rule.recurrent(keys, keys, values, strengths, state)
-    limit = values.T @ keys if linear else solved_memory(start * S_0, keys, values)
-    return relative_error(state, limit)
+
+    def limit(S_0, keys, values):
+        return values.T @ keys if linear else solved_memory(start * S_0, keys, values)
+
+    names = (r"\mathbf{S}_0", r"\mathbf{K}", r"\mathbf{V}")
+    on_page("eq-delta-least-squares", lambda at: limit(*map(at, names)))
+    return relative_error(state, limit(S_0, keys, values))
 
 
 @verifies(
@@ -219,71 +248,3 @@ def limit_recalls_all(inverse=None, asked=None, start=old):
     answers = (start + asked * inverse * K) * K_T
     on_page("eq-delta-least-squares", start + asked * inverse * K, letters=LIMIT)
     return reduce(answers, {K * K_T: G, G_inverse * G: 1}) - V_T
-
-
-def size(matrix):
-    """The squared Frobenius norm."""
-    return sum(entry**2 for entry in matrix)
-
-
-@verifies(
-    "eq-delta-stream",
-    method="polynomial",
-    covers="d_k = 2 and 3, every state; keys over every +-e_i",
-    mutants={
-        "keys add up": {"share": lambda d: 1},
-        "beta for beta (2 - beta)": {"lost": beta},
-        "the write not squared": {"gained": beta},
-        "nothing erased": {"lost": 0},
-    },
-)
-def stream(share=lambda d: Rational(1, d), lost=beta * (2 - beta), gained=beta**2):
-    """The means of P and of ||S_t||^2 over the key and the value of one token.
-
-    Both are linear in k k^T for keys of length 1, and all that matters of the value is its mean,
-    zero, and its mean square: so +-e_i and +-v stand for every such distribution.
-    """
-    residual = []
-    for d in (2, 3):
-        state, v = Matrix(2, d, symbols(f"s_1:{2 * d + 1}")), Matrix(symbols("v_1 v_2"))
-        units = [sign * Matrix.eye(d)[:, axis] for axis in range(d) for sign in (1, -1)]
-        mean_P, mean_size = Matrix.zeros(d, d), 0
-        for unit_key, sign in product(units, (1, -1)):
-            after = state + beta * (sign * v - state * unit_key) * unit_key.T
-            mean_P += (Matrix.eye(d) - beta * unit_key * unit_key.T) / (4 * d)
-            mean_size += size(after) / (4 * d)
-        claim = (1 - lost * share(d)) * size(state) + gained * size(v)
-        residual.append(mean_P - (1 - beta * share(d)) * Matrix.eye(d))
-        residual.append(expand(mean_size - claim))
-
-    def printed(at):
-        letters = {beta: r"\beta", "nu": r"\nu_{t-1}", "mu": r"\mu", "d": "d_k"}
-        return at.value(
-            (1 - lost * share(at("d_k"))) * Symbol("nu") + gained * Symbol("mu"), letters
-        )
-
-    on_page("eq-delta-stream", printed, of=1)
-    return residual
-
-
-mu, d_k, size_now = symbols("mu d_k nu", positive=True)
-
-
-@verifies(
-    "eq-stream-settles",
-    method="algebra",
-    covers="every mu, d_k and beta in (0, 2), from every start",
-    mutants={
-        "mu d_k": {"settled": mu * d_k},
-        "beta for beta^2 in the write": {"settled": mu * d_k / (2 - beta)},
-        "1 - beta for 2 - beta": {"settled": mu * beta * d_k / (1 - beta)},
-    },
-)
-def squared_norm_settles(settled=mu * beta * d_k / (2 - beta)):
-    """It is the fixed point of eq-delta-stream, and the distance to it takes the factor
-    1 - beta (2 - beta) / d_k each token, which is below 1."""
-    lost = beta * (2 - beta) / d_k
-    after = (1 - lost) * size_now + beta**2 * mu
-    nearer = after - settled - (1 - lost) * (size_now - settled)
-    on_page("eq-stream-settles", settled, letters={mu: r"\mu", beta: r"\beta"})
-    return [simplify(after.subs(size_now, settled) - settled), simplify(nearer)]

@@ -57,8 +57,17 @@ def entries_of_the_gradient(claim=lambda e, key: -e * key.T):
     """The derivative by each entry of S; a square S on purpose, so that the transpose runs too."""
     state, key, value = letters("s", 2, 2), letters("k", 2), letters("v", 2)
     error = value - state * key
+    miss = r"\boldsymbol{v}_t - \mathbf{S}\boldsymbol{k}_t"
+    on_page("eq-recall-gradient", lambda at: claim(at(miss), at(TOKEN["k"])))
     half_square = error.dot(error) / 2
     return (state.applyfunc(lambda entry: half_square.diff(entry)) - claim(error, key)).expand()
+
+
+def package_step(at):
+    """What the package reads and keeps at the page's token, its key being the query."""
+    S, k, v, b = (at(TOKEN[name]) for name in ("S", "k", "v", "beta"))
+    read, after = delta_rule.step(S, k[:, 0], k[:, 0], v[:, 0], np.asarray(b))
+    return read[:, None], after
 
 
 @verifies(
@@ -96,6 +105,7 @@ def gradient_step_in_code(share=1.0):
         up, down = (((value - (state + s * by) @ key) ** 2).sum() / 2 for s in (1, -1))
         slope[place] = (up - down) / 2
     _, after = delta_rule.step(state, key, key, value, strength)
+    on_page("eq-gradient-step", lambda at: package_step(at)[1], floats=True)
     return relative_error(state - share * strength * slope, after)
 
 
@@ -125,11 +135,20 @@ def two_forms_in_code(left=False, power=1):
     """The package corrects; here the transition is formed and multiplied (square S)."""
     q, keys, values, _, strengths, start = hard_inputs(d_k=8, d_v=8)
     _, last = delta_rule.recurrent(q, keys, values, strengths, start)
+
+    def formed(state, key, value, b):
+        transition = np.eye(len(key)) - b * np.outer(key, key)
+        kept = transition @ state if left else state @ transition
+        return kept + b**power * np.outer(value, key)
+
+    def printed(at):
+        S, k, v, b = (at(TOKEN[name]) for name in ("S", "k", "v", "beta"))
+        return formed(S, k[:, 0], v[:, 0], b)
+
+    on_page("eq-delta-form", printed, floats=True)
     state = start
-    for key, value, b in zip(keys, values, strengths, strict=True):
-        transition = np.eye(8) - b * np.outer(key, key)
-        state = transition @ state if left else state @ transition
-        state = state + b**power * np.outer(value, key)
+    for token in zip(keys, values, strengths, strict=True):
+        state = formed(state, *token)
     return relative_error(state, last)
 
 
@@ -188,6 +207,7 @@ def erase_and_write_in_code(power=2):
     strength = np.asarray(0.7)
     read, _ = delta_rule.step(state, key, key, value, strength)
     share = strength * np.linalg.norm(key) ** power
+    on_page("eq-erase-and-write", lambda at: package_step(at)[0], floats=True)
     return relative_error(read, (1 - share) * (state @ key) + share * value)
 
 
@@ -219,9 +239,15 @@ def residual(ratio=1 - beta * n):
         "unit key assumed": {"size": lambda key: 1},
     },
 )
-def loss_after_a_step(power=2, size=lambda key: key.dot(key)):
+def loss_after_a_step(power=2, size=lambda key: (key.T @ key)[0, 0]):
     """The loss is multiplied by (1 - beta ||k||^2)^2, whatever the state and the value."""
     state, key, value = letters("s", 1, 2), letters("k", 2), letters("v", 1)
     error = value - state * key
     left = value - (state + beta * error * key.T) * key
+
+    def printed(at):
+        share = 1 - at(TOKEN["beta"]) * size(at(TOKEN["k"]))
+        return share**power * at(r"\mathcal{L}_t(\mathbf{S}_{t-1})")
+
+    on_page("eq-residual", printed, of=1)
     return expand(left.dot(left) - (1 - beta * size(key)) ** power * error.dot(error))

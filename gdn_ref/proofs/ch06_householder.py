@@ -47,9 +47,13 @@ def erased_answer(erased=beta * (S * k) * kT):
     return expand(S * P - (S - erased))
 
 
-def row_by_row(state, key):
+def row(state, i):
+    return state[i : i + 1, :]
+
+
+def loses_its_component(state, key, beta, i):
     """Row i loses beta times its component along the key."""
-    return Matrix.vstack(*(s - beta * s.dot(key) * key.T for s in map(state.row, range(3))))
+    return row(state, i) - beta * (row(state, i) @ key)[0, 0] * key.T
 
 
 @verifies(
@@ -58,15 +62,22 @@ def row_by_row(state, key):
     covers="d_v = d_k = 3",
     part="the second line, row by row",
     mutants={
-        "acts on the columns": {"claim": lambda s, key: s - beta * key * (key.T * s)},
-        "no beta": {"claim": lambda s, key: s - (s * key) * key.T},
-        "key and answer swapped": {"claim": lambda s, key: s - beta * key * (s * key).T},
+        "acts on the columns": {
+            "claim": lambda s, key, beta, i: row(s, i) - beta * key[i, 0] * (key.T @ s)
+        },
+        "no beta": {"claim": lambda s, key, beta, i: loses_its_component(s, key, 1, i)},
+        "key and answer swapped": {
+            "claim": lambda s, key, beta, i: row(s, i) - beta * key[i, 0] * (s @ key).T
+        },
     },
 )
-def rows(claim=row_by_row):
+def rows(claim=loses_its_component):
     """The same, row by row; a square state on purpose, so that the wrong side runs too."""
     key, state = letters("k", 3), letters("s", 3, 3)
-    return (state * (eye(3) - beta * key * key.T) - claim(state, key)).expand()
+    of_page = [PAGE[S], PAGE[k], PAGE[beta]]
+    on_page("eq-transition-rows", lambda at: claim(*map(at, of_page), at.scope["i"] - 1).T, of=1)
+    claims = Matrix.vstack(*(claim(state, key, beta, i) for i in range(3)))
+    return (state * (eye(3) - beta * key * key.T) - claims).expand()
 
 
 @verifies(
@@ -127,6 +138,8 @@ def eigenvalues(along=lam, across=alpha, times=1):
 def characteristic_polynomial(along=lambda norm2: alpha * (1 - beta * norm2)):
     """det(z - F) = (z - alpha)^(d - 1) (z - alpha (1 - beta ||k||^2))."""
     z, residual = Symbol("z"), []
+    printed = (z - alpha) ** (d - 1) * (z - along(n))
+    on_page("eq-transition-eigenvalues", printed, letters=PAGE | {z: r"\lambda"})
     for size in (2, 3, 4):
         key = letters("k", size)
         full = alpha * (eye(size) - beta * key * key.T)
@@ -167,6 +180,7 @@ def determinant(corner=1 - beta * n):
 def determinant_in_full(power=lambda size: size):
     """det F = alpha^d (1 - beta ||k||^2), every entry a symbol."""
     residual = []
+    on_page("eq-transition-determinant", alpha ** power(d) * (1 - beta * n), letters=PAGE)
     for size in (2, 3, 4):
         key = letters("k", size)
         full = alpha * (eye(size) - beta * key * key.T)

@@ -102,6 +102,8 @@ def larger_of(first, second):
 )
 def norm(gain=lambda share: max(1.0, abs(1 - share))):
     """The largest singular value of F is alpha max(1, |1 - beta ||k||^2|)."""
+    share_of_page = r"\beta\|\boldsymbol{k}\|^2"
+    on_page("eq-transition-norm", lambda at: at(r"\alpha") * gain(at(share_of_page)))
     rng = np.random.default_rng(6)
     found, claimed = [], []
     for _ in range(200):

@@ -4,6 +4,7 @@ import numpy as np
 from sympy import MatrixSymbol, ZeroMatrix, symbols
 
 from .. import delta_rule, wy
+from . import lines
 from .ch07_wy import real_size
 from .data import hard_inputs, relative_error
 from .page import on_page
@@ -81,8 +82,15 @@ def the_package_merges(overlap=lambda W, K: W @ K.T, cut=18):
         first, then = then, first
     W1, W2 = (wy.w(K[part], strength[part]) for part in (first, then))
     U1, U2 = (wy.u(K[part], V[part], strength[part]) for part in (first, then))
-    C = overlap(W2, K[first])
-    W, U = np.concatenate([W1, W2 - C @ W1]), np.concatenate([U1, U2 - C @ U1])
+
+    def merged(second, first, W2, K1):
+        return second - overlap(W2, K1) @ first
+
+    for of, x in enumerate("WU"):
+        names = [rf"\mathbf{{{name}}}" for name in (f"{x}}}_{{2", f"{x}}}_{{1", "W}_{2", "K}_{1")]
+        on_page("eq-wy-merge", lambda at, names=names: merged(*map(at, names)), of=of)
+    W = np.concatenate([W1, merged(W2, W1, W2, K[first])])
+    U = np.concatenate([U1, merged(U2, U1, W2, K[first])])
     return max(relative_error(W, wy.w(K, strength)), relative_error(U, wy.u(K, V, strength)))
 
 
@@ -114,11 +122,18 @@ def one_more_token(row=u_new - S * w_new):
 )
 def states_at_real_size(keep=1, last=lambda n: n):
     """The first r rows of one W and one U give the state after r tokens."""
+
+    def state(S, W, U, K, m):
+        return S + ((U[:m] - W[:m] @ S.T * keep).T @ K[:m] if m else 0)
+
+    def printed(at):
+        x = lines.tokens(at)
+        return state(x.S, x.W, at(r"\mathbf{U}"), x.K, last(at.n))
+
+    on_page("eq-wy-state", printed)
     (x, (W, U), _, states), residual = real_size(), []
     for n in (1, 32, 64):
-        m = last(n)
-        change = (U[:m] - W[:m] @ x.S.T * keep).T @ x.K[:m] if m else 0
-        residual.append(x.S + change - states[n])
+        residual.append(state(x.S, W, U, x.K, last(n)) - states[n])
     return int(any((part != 0).any() for part in residual))
 
 
@@ -133,9 +148,17 @@ def states_at_real_size(keep=1, last=lambda n: n):
 )
 def the_package_agrees(P_of=lambda W, K: W.T @ K, W_of=wy.w):
     """S - S W^T K + U^T K against the package's loop."""
+
+    def state(S, K, V, beta):
+        return S - S @ P_of(W_of(K, beta), K) + wy.u(K, V, beta).T @ K
+
+    def printed(at):
+        x = lines.so_far(at)
+        return state(x.S, x.K, x.V, x.beta)
+
+    on_page("eq-wy-state", printed, floats=True)
     q, K, V, _, strength, S0 = hard_inputs()
-    state = S0 - S0 @ P_of(W_of(K, strength), K) + wy.u(K, V, strength).T @ K
-    return relative_error(state, delta_rule.recurrent(q, K, V, strength, S0)[1])
+    return relative_error(state(S0, K, V, strength), delta_rule.recurrent(q, K, V, strength, S0)[1])
 
 
 @verifies(
@@ -165,6 +188,12 @@ def turned_round(turned=lambda P: FACTOR * P, P_T=I_k - K.T * W, outer=k * w_new
 )
 def transposed_state(order=slice(None, None, -1), P_of=lambda W, K: K.T @ W):
     """(I - K^T W) S^T against the factors applied to S^T, the newest on the left."""
+
+    def printed(at):
+        x = lines.so_far(at)
+        return np.eye(x.K.shape[1]) - P_of(wy.w(x.K, x.beta), x.K)
+
+    on_page("eq-wy-transpose", printed, floats=True)
     _, K, _, _, strength, S0 = hard_inputs()
     state = S0.T
     factors = [np.eye(12) - b * np.outer(k, k) for k, b in zip(K, strength, strict=True)]

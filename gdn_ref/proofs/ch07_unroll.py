@@ -7,6 +7,7 @@ import numpy as np
 from sympy import MatrixSymbol, ZeroMatrix
 
 from .. import affine, delta_rule
+from . import lines
 from .data import hard_inputs, relative_error
 from .modular import join
 from .page import on_page
@@ -89,9 +90,14 @@ def unrolled_at_real_size(use=lambda P, H: (P, H), **changed):
 
     The factors are symmetric, so the product in the opposite order is the transpose.
     """
+
+    def after(x):
+        P, H = use(*products(x.K, x.V, x.beta, **changed))
+        return x.S @ P + H
+
+    on_page("eq-delta-unrolled", lambda at: after(lines.so_far(at)))
     x = modular_tokens(d_k=64, d_v=48, number_of_chunks=1)
-    P, H = use(*products(x.K, x.V, x.beta, **changed))
-    return x.S @ P + H - token_loop(x)[len(x.K)]
+    return after(x) - token_loop(x)[len(x.K)]
 
 
 @verifies(
@@ -105,9 +111,18 @@ def unrolled_at_real_size(use=lambda P, H: (P, H), **changed):
 )
 def the_package_unrolls(order=slice(None), keep=1):
     """S P + H against the package's loop."""
+
+    def after(S, K, V, beta):
+        P, H = products(K[order], V[order], beta[order])
+        return keep * S @ P + H
+
+    def printed(at):
+        x = lines.so_far(at)
+        return after(x.S, x.K, x.V, x.beta)
+
+    on_page("eq-delta-unrolled", printed)
     q, K, V, _, strength, S0 = hard_inputs()
-    P, H = products(K[order], V[order], strength[order])
-    return relative_error(keep * S0 @ P + H, delta_rule.recurrent(q, K, V, strength, S0)[1])
+    return relative_error(after(S0, K, V, strength), delta_rule.recurrent(q, K, V, strength, S0)[1])
 
 
 def maps(count):
@@ -187,4 +202,7 @@ def the_package_composes(compose=affine.compose):
     """The maps of 50 tokens, merged in a tree, against the token loop."""
     q, K, V, _, strength, S0 = hard_inputs()
     whole = tree(token_maps(K, V, strength), compose)
+    names = [[rf"\mathbf{{{x}}}_{n}" for x in "FG"] for n in (1, 2)]
+    printed = lambda at: compose(*(tuple(map(at, pair)) for pair in names))
+    on_page("eq-affine-compose", printed, floats=True)
     return relative_error(affine.apply(whole, S0), delta_rule.recurrent(q, K, V, strength, S0)[1])

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 from sympy import MatrixSymbol, ZeroMatrix
 
+from . import lines
 from .ch07_unroll import products, token_loop
 from .modular import P as PRIME
 from .modular import join
@@ -82,8 +83,18 @@ def one_more_factor(w=w_new, last=lambda P: P * FACTOR):
 )
 def product_at_real_size(rows=lambda x, W: W):
     """I - W^T K from the recursion against 64 factors: degree at most 192."""
+
+    def product(x, W):
+        return np.eye(x.K.shape[1], dtype=np.int64) - rows(x, W).T @ x.K
+
+    def of_page(at):
+        x = lines.so_far(at)
+        return x, recursion(x.K, x.V, x.beta)[0]
+
+    on_page("eq-wy-product", lambda at: product(*of_page(at)))
+    on_page("eq-wy-product", lambda at: rows(*of_page(at))[-1:].T, of=1)
     x, (W, _), (P, _), _ = real_size()
-    return np.eye(x.K.shape[1], dtype=np.int64) - rows(x, W).T @ x.K - P
+    return product(x, W) - P
 
 
 @verifies(
@@ -116,6 +127,13 @@ def one_more_write(u=u_new, last=lambda H: H * FACTOR):
 )
 def writes_at_real_size(rows=lambda x, U: U):
     """U^T K from the recursion against the writes of 64 tokens: degree at most 193."""
+
+    def of_page(at):
+        x = lines.so_far(at)
+        return rows(x, recursion(x.K, x.V, x.beta)[1])
+
+    on_page("eq-wy-sum", lambda at: of_page(at).T @ lines.so_far(at).K)
+    on_page("eq-wy-sum", lambda at: of_page(at)[-1:].T, of=1)
     x, (_, U), (_, H), _ = real_size()
     return rows(x, U).T @ x.K - H
 
@@ -149,10 +167,16 @@ def sum_as_a_product(product=lambda W, K: W.T * K, row=w_new.T):
 )
 def both_products_in_full(P_of=lambda W, K: W.T @ K, H_of=lambda U, K: U.T @ K):
     """Every entry a symbol: I - W^T K and U^T K against four factors multiplied out."""
+
+    def sums(x):
+        W, U = recursion(x.K, x.V, x.beta)
+        return np.eye(x.K.shape[1], dtype=np.int64) - P_of(W, x.K), H_of(U, x.K)
+
+    for of in (0, 1):
+        on_page("eq-wy-matrix", lambda at, of=of: sums(lines.tokens(at))[of], of=of)
     x = polynomial_tokens()
-    W, U = recursion(x.K, x.V, x.beta)
     P, H = products(x.K, x.V, x.beta)
-    residual = [np.eye(3, dtype=np.int64) - P_of(W, x.K) - P, H_of(U, x.K) - H]
+    residual = [ours - loop for ours, loop in zip(sums(x), (P, H), strict=True)]
     return int(any((part != 0).any() for part in residual))
 
 
@@ -209,11 +233,13 @@ def rank(matrix):
 )
 def rank_of_the_change(
     claim=lambda r: r,
-    of=lambda P: np.eye(16, dtype=np.int64) - P,
+    of=lambda P: np.eye(P.shape[0], dtype=np.int64) - P,
     strengths=lambda b: b,
     keys=lambda K: K,
 ):
     """Rank of I - P^r for random keys and strengths, which are independent and not zero."""
+    measured = lambda at: int(np.linalg.matrix_rank(of(at(r"\mathbf{P}^r"))))
+    on_page("eq-wy-rank", measured, lambda at: claim(at.scope["r"]), floats=True)
     x = modular_tokens(C=12, d_k=16, d_v=2, number_of_chunks=1)
     K, b = keys(x.K), strengths(x.beta)
     return [rank(of(products(K[:n], x.V[:n], b[:n])[0])) - claim(n) for n in range(1, 13)]

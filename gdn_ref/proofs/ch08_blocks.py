@@ -3,7 +3,15 @@
 import numpy as np
 from sympy import Matrix, eye, symbols
 
-from .ch08_inverses import by_blocks, doubling_stages, identity, quarter, substitution
+from .ch08_inverses import (
+    by_blocks,
+    doubling_stages,
+    identity,
+    join_two,
+    one_doubling,
+    quarter,
+    substitution,
+)
 from .ch08_system import interaction
 from .page import on_page
 from .registry import verifies
@@ -51,6 +59,8 @@ def two_blocks(sign=-1, left=lower**-1, right=upper**-1):
 )
 def blocks_at_real_size(sign=-1, solved=substitution):
     """Four blocks of 16 solved, then joined to two of 32 and to one of 64: degree at most 192."""
+    blocks = [r"\mathbf{X}_e", r"\mathbf{Y}", r"\mathbf{X}_l"]
+    on_page("eq-inverse-blocks", lambda at: join_two(*map(at, blocks), sign))
     A = real_size()
     inverse = by_blocks(A, 16, solved, sign)
     return inverse + A @ inverse - np.eye(len(A), dtype=np.int64)
@@ -105,6 +115,12 @@ def doubling_at_real_size(sign=-1, last=32, selected=quarter):
     The entries of the inverse have degree at most 3 * 63: a wrong one passes with probability
     at most 192 / p, below 1e-16.
     """
+
+    def printed(at):
+        X, A, b = at(r"\mathbf{X}^{(b)}"), at(r"\mathbf{A}"), at.scope["b"]
+        return one_doubling(X, A, b, sign, selected)
+
+    on_page("eq-inverse-doubling", printed)
     A = real_size()
     X = doubling_stages(A, sign, last, selected)[-1]
     return X + A @ X - np.eye(len(A), dtype=np.int64)

@@ -76,12 +76,16 @@ def quarter(C, b):
     return same_pair & (row // b > column // b)
 
 
+def one_doubling(X, A, b, sign=-1, selected=quarter):
+    """`X_2b` from `X_b` (eq-inverse-doubling)."""
+    return X + sign * (X @ (A * ones_like(selected(len(A), b), A)) @ X)
+
+
 def doubling_stages(A, sign=-1, last=None, selected=quarter):
     """`X_1 = I, X_2, X_4, ..., X_C` (eq-inverse-doubling)."""
     stages, b = [identity(A)], 1
     while b <= (len(A) // 2 if last is None else last):
-        X = stages[-1]
-        stages.append(X + sign * (X @ (A * ones_like(selected(len(A), b), A)) @ X))
+        stages.append(one_doubling(stages[-1], A, b, sign, selected))
         b *= 2
     return stages
 

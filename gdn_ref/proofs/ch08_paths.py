@@ -7,7 +7,8 @@ import numpy as np
 from sympy import ZZ, Abs, expand, ring, symbols
 
 from .. import wy
-from .ch08_inverses import identity, paths, weight
+from . import lines
+from .ch08_inverses import paths, weight
 from .ch08_system import interaction
 from .data import hard_inputs, unit
 from .modular import join
@@ -100,20 +101,28 @@ def entries_at_real_size(
 
     Row i of `left` is k_i^T times the factors so far.
     """
+
+    def all_entries(K, beta):
+        left, table, one = K[:0], [], np.eye(len(K), dtype=np.int64) + 0 * (K @ K.T)
+        for t in range(len(K)):
+            key = K[t : t + 1]
+            if by_itself:
+                left = join([left, key], np.concatenate)
+            read = left @ key.T
+            entries = sign * (read[:, 0] * strength(beta, t)) if t else read[:, 0]
+            table.append(join([entries[:t], one[t, t:]], np.concatenate))
+            left = left - (read @ key) * beta[t] if erase else left
+            if not by_itself:
+                left = join([left, key], np.concatenate)
+        return join(table)
+
+    def printed(at):
+        x = lines.tokens(at)
+        return all_entries(x.K, x.beta)[at.scope["r"] - 1, at.scope["i"] - 1]
+
+    on_page("eq-inverse-entry", printed)
     x = first_chunk(modular_tokens())
-    A, left, table = interaction(x.K, x.beta), x.K[:0], []
-    one = identity(A)
-    for t in range(len(A)):
-        key = x.K[t : t + 1]
-        if by_itself:
-            left = join([left, key], np.concatenate)
-        read = left @ key.T
-        entries = sign * (read[:, 0] * strength(x.beta, t)) if t else read[:, 0]
-        table.append(join([entries[:t], one[t, t:]], np.concatenate))
-        left = left - (read @ key) * x.beta[t] if erase else left
-        if not by_itself:
-            left = join([left, key], np.concatenate)
-    X = join(table)
+    A, X = interaction(x.K, x.beta), all_entries(x.K, x.beta)
     return X + A @ X - np.eye(len(A), dtype=np.int64)
 
 
@@ -153,6 +162,13 @@ def what_is_left_never_grows(lost=beta * (2 - beta), norm2=1):
 )
 def no_entry_above_its_strength(bound=lambda beta: beta[:, None], strongest=2.0, length=1.0):
     """How far an entry below the diagonal exceeds its bound, or stays below it at the worst."""
+
+    def printed(at, n):
+        x, place = lines.tokens(at), (at.scope["r"] - 1, at.scope["i"] - 1)
+        X = wy.solve(wy.interaction(x.K, x.beta), np.eye(len(x.K)))
+        return (abs(X), np.broadcast_to(bound(x.beta), X.shape))[n][place]
+
+    on_page("eq-inverse-bound", *(lambda at, n=n: printed(at, n) for n in (0, 1)), floats=True)
     worst = 0.0
     for cosine in (0, 0.25, 0.5, 0.75, 0.9, 0.99, 1):
         _, K, _, _, strength, _ = hard_inputs(T=64, d_k=16, cosine=cosine)
@@ -205,6 +221,7 @@ def squares_added(pairs=C * (C - 1) / 2, entry=b**2, at_two=C * (2 * C - 1)):
 )
 def condition_numbers(bound=lambda C, b: C * (1 + b**2 * (C - 1) / 2), beyond=1.0):
     """The part by which a condition number exceeds its bound: none."""
+    on_page("eq-condition-bound", None, lambda at: bound(at("C"), at("b")), None)
     worst = 0.0
     for size in (4, 16, 64):
         for cosine in (0, 0.5, 0.9, 1):

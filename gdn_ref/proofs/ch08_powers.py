@@ -54,6 +54,9 @@ n, m = symbols("n m", integer=True, positive=True)
 )
 def equal_overlaps(entry=lambda a, n: -a * (1 - a) ** n, ways=lambda n, m: binomial(n, m - 1)):
     """A = a on all places below the diagonal; n tokens lie between the reader and the writer."""
+    chosen = lambda at: int(ways(at("n"), at.scope["m"])) * at("a") ** at.scope["m"]
+    on_page("eq-identical-keys", chosen)
+    on_page("eq-identical-keys", lambda at: entry(at("a"), at("n")), of=1)
     C, (_, overlap) = 14, ring("a", ZZ)
     A = np.array(ones_below(C, -1), dtype=object) * overlap
     X, residual = substitution(A), []
@@ -98,6 +101,11 @@ def one_token_more_in_between(left=lambda n: (1 - a) ** n, ways=lambda n, m: bin
 )
 def in_the_package(overlap=lambda beta, cosine: beta * cosine):
     """Real keys with one cosine for every pair, solved by the package."""
+
+    def of_gap(share, gap):
+        return np.where(gap >= 0, -share * (1.0 - share) ** abs(gap), 0.0)
+
+    on_page("eq-identical-keys", lambda at: of_gap(at("a"), at("n")), of=1, floats=True)
     errors = []
     for cosine in (0.1, 0.5, 0.9, 0.99, 1.0):
         for strength in (0.3, 1.0, 2.0):
@@ -105,7 +113,6 @@ def in_the_package(overlap=lambda beta, cosine: beta * cosine):
                 wy.interaction(equal_cosine_keys(64, cosine), np.full(64, strength)), np.eye(64)
             )
             gap = np.arange(64)[:, None] - np.arange(64) - 1
-            share = overlap(strength, cosine)
-            claim = np.eye(64) + np.where(gap >= 0, -share * (1.0 - share) ** abs(gap), 0.0)
+            claim = np.eye(64) + of_gap(overlap(strength, cosine), gap)
             errors.append(relative_error(X, claim))
     return max(errors)

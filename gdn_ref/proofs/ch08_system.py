@@ -3,6 +3,7 @@
 import numpy as np
 
 from .. import wy
+from . import lines
 from .ch08_inverses import substitution
 from .data import hard_inputs, relative_error
 from .modular import join
@@ -62,6 +63,12 @@ def product_at_real_size(matrix=interaction, right=lambda K, beta: rows(beta, K)
     The product has degree 3 a token, 192 in all, and so has W^T K: a wrong W passes with
     probability at most 192 / p, below 1e-16.
     """
+
+    def printed(at):
+        x = lines.tokens(at)
+        return x.W + matrix(x.K, x.beta) @ x.W
+
+    on_page("eq-wy-w", printed, lambda at: right(lines.tokens(at).K, lines.tokens(at).beta))
     x = first_chunk(modular_tokens())
     W = solve(matrix(x.K, x.beta), right(x.K, x.beta))
     P, _ = products(modular_tokens())
@@ -96,6 +103,12 @@ def writes_at_real_size(matrix=interaction, right=lambda V, beta: rows(beta, V))
 
     Degree at most 4 a token, 256 in all: a wrong U passes with probability at most 256 / p.
     """
+
+    def printed(at):
+        x = lines.tokens(at)
+        return x.U + matrix(x.K, x.beta) @ x.U
+
+    on_page("eq-ut-u", printed, lambda at: right(lines.tokens(at).V, lines.tokens(at).beta))
     x = first_chunk(modular_tokens())
     U = solve(matrix(x.K, x.beta), right(x.V, x.beta))
     H = x.S * 0
@@ -116,6 +129,12 @@ def writes_at_real_size(matrix=interaction, right=lambda V, beta: rows(beta, V))
 )
 def the_package_solves(solution=wy.u):
     """The package's U and W put back into their recursions, row by row."""
+
+    def printed(at):
+        x = lines.tokens(at)
+        return np.atleast_2d(at(r"\mathbf{I} + \mathbf{A}")) @ solution(x.K, x.V, x.beta)
+
+    on_page("eq-ut-u", printed, floats=True)
     _, K, V, _, strength, _ = hard_inputs()
     errors = []
     for source in (V, K):

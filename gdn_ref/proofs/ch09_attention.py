@@ -39,22 +39,28 @@ def chunk_as_a_map(kept=I_k - W.T * K, written=U.T * K):
     return S + (U.T - S * W.T) * K - (S * kept + written)
 
 
+def unit_matrix(x):
+    return np.eye(x.K.shape[1], dtype=np.int64)
+
+
 @verifies(
     "eq-delta-chunk-map",
     method="modular",
     covers="C=64, d_k=128, d_v=96",
     mutants={
-        "K and W swapped": {"kept": lambda x: np.eye(128, dtype=np.int64) - x.K.T @ x.W},
-        "each key erased by itself": {
-            "kept": lambda x: np.eye(128, dtype=np.int64) - rows(x.beta, x.K).T @ x.K
-        },
+        "K and W swapped": {"kept": lambda x: unit_matrix(x) - x.K.T @ x.W},
+        "each key erased by itself": {"kept": lambda x: unit_matrix(x) - rows(x.beta, x.K).T @ x.K},
     },
 )
-def map_at_real_size(kept=lambda x: np.eye(128, dtype=np.int64) - x.W.T @ x.K):
+def map_at_real_size(kept=lambda x: unit_matrix(x) - x.W.T @ x.K):
     """S (I - W^T K) + U^T K against the state after 64 tokens."""
+
+    def after(x):
+        return x.S @ kept(x) + x.U.T @ x.K
+
+    on_page("eq-delta-chunk-map", lambda at: after(lines.run(at, DELTA)))
     tokens = without_decay(modular_tokens(number_of_chunks=1))
-    x = Chunk(DELTA, **vars(tokens))
-    return x.S @ kept(x) + x.U.T @ x.K - recurrence(tokens)[2]
+    return after(Chunk(DELTA, **vars(tokens))) - recurrence(tokens)[2]
 
 
 X = MatrixSymbol("X", r, d_k)  # row i: beta_i k_i^T times the factors of the tokens after i
@@ -109,7 +115,7 @@ def attention_matrix(matrix=lambda x, B: x.scores @ solve(x.A, B)):
     x = Chunk(DELTA, **vars(tokens))
 
     def printed(at):
-        names = lines.Names(at, lines.NAMES)
+        names = lines.tokens(at)
         return matrix(names, np.diag(names.beta)) @ names.V
 
     on_page("eq-delta-attention", printed)
@@ -129,18 +135,21 @@ def attention_matrix(matrix=lambda x, B: x.scores @ solve(x.A, B)):
 )
 def each_weight(first=1, last=1, power=1):
     """beta_i k_i^T prod_{i < j <= r} (I - beta_j k_j k_j^T) q_r, factor by factor."""
+
+    def weight(x, t, i):
+        address = x.K[i : i + 1] * (x.beta[i] if power else 1)
+        for j in range(i + first, t + last):
+            key = x.K[j : j + 1]
+            address = address - (address @ key.T) @ key * x.beta[j]
+        return address @ x.Q[t : t + 1].T
+
+    of_page = lambda at: weight(lines.tokens(at), at.scope["r"] - 1, at.scope["i"] - 1)
+    on_page("eq-delta-attention-weight", of_page)
     tokens = _one_chunk(12, 20)
     x = Chunk(DELTA, **vars(tokens))
     found = []
     for i in range(12):
-        row = []
-        for t in range(12):
-            address = x.K[i : i + 1] * (x.beta[i] if power else 1)
-            for j in range(i + first, t + last):
-                key = x.K[j : j + 1]
-                address = address - (address @ key.T) @ key * x.beta[j]
-            weight = address @ x.Q[t : t + 1].T
-            row.append((weight if t >= i else weight * 0)[:, 0])
+        row = [(weight(x, t, i) * int(t >= i))[:, 0] for t in range(12)]
         found.append(join(row, np.concatenate))
     return x.scores @ solve(x.A, diagonal(x.beta)) - join(found).T
 

@@ -217,6 +217,13 @@ def the_package(start=1, power=1):
     for run in (1, 7, 16, 50, 64, None):
         options = {} if run is None else {"chunk_size": run}
         call = delta_rule.parallel if run is None else delta_rule.chunkwise
+
+        def printed(at, call=call, options=options):
+            x = lines.tokens(at)
+            return call(x.Q, x.K, x.V, x.beta**power, start * x.S, **options)
+
+        on_page("eq-delta-rule-chunk", lambda at, run=printed: run(at)[1], floats=True)
+        on_page("eq-delta-rule-chunk", lambda at, run=printed: run(at)[0], of=1, floats=True)
         got = call(q_, k_, v_, b**power, start * S0, **options)
         errors.append(worst(got, right))
     return max(errors)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from .. import delta_rule, gated_delta_rule, scalar_decay
-from .data import hard_inputs, relative_error, worst
+from .data import hard_inputs, logs, relative_error, worst
 from .page import TOKEN, on_page
 from .registry import verifies
 from .symbols import I_k, S, alpha, beta, k, v
@@ -17,6 +17,13 @@ def gated(decay=alpha, value=v):
     """One token of the gated delta rule: decay, read, correct, write (eq-gdn-step)."""
     faded = decay * S
     return faded + beta * (value - faded * k) * k.T
+
+
+def package_step(at, g, strength=lambda beta: beta, scaled=lambda v, beta: v):
+    """The package's state after the page's token, with the log-decay g."""
+    S, k, v, b = (at(TOKEN[name]) for name in ("S", "k", "v", "beta"))
+    k, v, g, b = k[:, 0], scaled(v[:, 0], b), np.asarray(g), np.asarray(strength(b))
+    return gated_delta_rule.step(S, k, k, v, g, b)[1]
 
 
 @verifies(
@@ -44,6 +51,7 @@ def no_decay_is_the_delta_rule(decay=1, delta=lambda: S * (I_k - beta * k * k.T)
 )
 def the_package_without_decay(g=0.0, strength=lambda beta: beta):
     """The package's gated delta rule with g = 0 against its delta rule."""
+    on_page("eq-gdn-to-delta", lambda at: package_step(at, g, strength), floats=True)
     q, k, v, decays, beta, S = hard_inputs()
     gdn = gated_delta_rule.chunkwise(q, k, v, 0 * decays + g, beta, S, chunk_size=16)
     return worst(gdn, delta_rule.recurrent(q, k, v, strength(beta), S))
@@ -78,6 +86,7 @@ def full_decay_is_a_reset(decay=0, write=beta * v * k.T):
 )
 def the_package_resets(kept=0.0, first=20, reset=-math.inf, at=20):
     """After g = -inf at token 20 the package continues as from an empty state."""
+    on_page("eq-gdn-reset", lambda at: package_step(at, reset), floats=True)
     q, k, v, g, beta, S = hard_inputs()
     g = np.where(np.arange(len(g)) == at, reset, g)
     O, last = gated_delta_rule.chunkwise(q, k, v, g, beta, S, chunk_size=16)
@@ -117,6 +126,8 @@ def the_package_in_the_limit(scaled=lambda v, beta: v / beta, limit=lambda g: g,
     """An imaginary beta separates the orders: the real part of the state is scalar decay, the
     imaginary one 1e-30 times the sum of the first corrections, each faded since.
     """
+    one = lambda at: package_step(at, logs(at(TOKEN["alpha"])), scaled=scaled)
+    on_page("eq-gdn-linear-limit", one, floats=True)
     q, k, v, g, _, S = hard_inputs()
     tiny = np.full(len(g), 1e-30j)
     _, state = gated_delta_rule.recurrent(q, k, scaled(v, tiny[0]), g, tiny, S)

@@ -3,6 +3,7 @@
 import numpy as np
 from sympy import Matrix, Symbol, expand, eye, limit, log, symbols
 
+from . import lines
 from .page import on_page
 from .registry import verifies
 from .symbols import D, E, I_k, K, S, alpha, beta, gamma, k, no_tokens, v
@@ -44,6 +45,9 @@ def mean_share_that_is_left(lost=beta * (2 - beta), faded=alpha**2):
 )
 def mean_over_a_basis(keys=3, lost=beta * (2 - beta)):
     """These keys too have the mean I / d of k k^T, and their mean is a sum of three terms."""
+    rho = alpha**2 * (1 - lost / Symbol("size"))
+    names = {alpha: r"\alpha", beta: r"\beta", "size": "d_k"}
+    on_page("eq-gdn-horizon", rho, of=1, letters=names)
     state = Matrix(2, 3, symbols("s:6"))
     maps = [alpha * (eye(3) - beta * eye(3)[:, i] * eye(3)[i, :]) for i in range(keys)]
     mean = sum(expand((state * F * F.T * state.T).trace()) for F in maps) / keys
@@ -181,8 +185,16 @@ def scalar_decay_of_the_corrections(
     """The outputs and the last state from the corrections of the token loop: degree below 400."""
     tokens = modular_tokens(number_of_chunks=1)
     O, E, last = recurrence(tokens)
+
+    def outputs(x, E):
+        return rows(start(x), x.Q @ x.S.T) + (mask(x) * (x.Q @ x.K.T)) @ written(x, E)
+
+    def state(x, E, r):
+        kept = rows(mask(x)[r - 1, :r], x.K[:r])
+        return x.S * start(x)[r - 1] + written(x, E)[:r].T @ kept
+
+    of_page = lambda at: (lines.tokens(at), at(r"\mathbf{E}"))
+    on_page("eq-gdn-parallel", lambda at: state(*of_page(at), at.n))
+    on_page("eq-gdn-parallel", lambda at: outputs(*of_page(at)), of=1)
     x = first_chunk(tokens)
-    E, Gamma, gamma = written(x, E), mask(x), start(x)
-    outputs = rows(gamma, x.Q @ x.S.T) + (Gamma * (x.Q @ x.K.T)) @ E
-    state = x.S * gamma[-1] + E.T @ rows(Gamma[-1], x.K)
-    return [outputs - O, state - last]
+    return [outputs(x, E) - O, state(x, E, len(x.alpha)) - last]

@@ -7,7 +7,7 @@ from .. import gated_delta_rule
 from ..chunking import outer
 from .ch06_householder import KEY
 from .ch10_orders import ORDERS
-from .data import hard_inputs, relative_error
+from .data import hard_inputs, logs, relative_error
 from .page import TOKEN, on_page
 from .registry import definition, verifies
 from .symbols import FACTOR, WRITE, S, alpha, beta, k, q, v
@@ -57,6 +57,14 @@ def _one_line(S, q, k, v, g, beta):
 )
 def the_package_steps(step=gated_delta_rule.step):
     """The package's step against the one-line form, token after token."""
+
+    def printed(at):
+        S, q, k, v = (at(TOKEN[name]) for name in "Sqkv")
+        decay, b = logs(at(TOKEN["alpha"])), np.asarray(at(TOKEN["beta"]))
+        return step(S, q[:, 0], k[:, 0], v[:, 0], decay, b)
+
+    on_page("eq-gdn-step", lambda at: printed(at)[1], of=3, floats=True)
+    on_page("eq-gdn-step", lambda at: printed(at)[0][:, None], of=4, floats=True)
     *tokens, S = hard_inputs()
     state, errors = S, []
     for token in zip(*tokens, strict=True):
@@ -130,6 +138,13 @@ def row_by_row(read=a * rho, strength=b, kept=a):
 )
 def the_package_row_by_row(shift=0, keys=lambda k, i: k):
     """The package on one row of the state and one entry of each value, for every row."""
+
+    def printed(at):
+        s, k = at(r"\boldsymbol{s}_i").T, at(TOKEN["k"])[:, 0]
+        target, decay = np.array([at(r"[\boldsymbol{v}_t]_i")]), logs(at(TOKEN["alpha"]))
+        return gated_delta_rule.step(s, k, k, target, decay, np.asarray(at(TOKEN["beta"])))[1].T
+
+    on_page("eq-gdn-rows", printed, of=1, floats=True)
     q, k, v, g, beta, S = hard_inputs()
     whole, last = gated_delta_rule.recurrent(q, k, v, g, beta, S)
     outputs, rows = [], []

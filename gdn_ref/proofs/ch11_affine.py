@@ -4,7 +4,8 @@ import numpy as np
 from sympy import symbols
 
 from .. import affine, gated_delta_rule
-from .data import hard_inputs, relative_error
+from . import lines
+from .data import hard_inputs, logs, relative_error
 from .page import ALL, on_page
 from .registry import verifies
 from .token_forms import FORM, first_chunk, modular_tokens, recurrence, rows, solve
@@ -57,10 +58,16 @@ def chunk_is_affine(F=F_chunk, G=G_chunk):
 )
 def map_at_real_size(form=FORM):
     """S F + G for a random state against the state after 64 tokens: degree at most 257."""
+
+    def map_of(x):
+        F = (np.eye(x.K.shape[1], dtype=np.int64) - x.W.T @ x.K) * x.gamma[-1]
+        return F, x.U.T @ rows(x.Gamma[-1], x.K)
+
+    for n in (0, 1):
+        on_page("eq-affine-chunk", lambda at, n=n: map_of(lines.run(at, form))[n], of=1 + n)
     tokens = modular_tokens(number_of_chunks=1)
     x = first_chunk(tokens, form)
-    F = (np.eye(x.K.shape[1], dtype=np.int64) - x.W.T @ x.K) * x.gamma[-1]
-    G = x.U.T @ rows(x.Gamma[-1], x.K)
+    F, G = map_of(x)
     return x.S @ F + G - recurrence(tokens)[2]
 
 
@@ -76,6 +83,13 @@ def map_at_real_size(form=FORM):
 )
 def the_package_maps(chunk_map=affine.chunk_map, use=lambda F, G: (F, G)):
     """The package's map of a chunk, applied to a state, against the token loop."""
+
+    def printed(at):
+        x = lines.tokens(at)
+        return use(*chunk_map(x.K, x.V, logs(x.alpha), x.beta))
+
+    for n in (0, 1):
+        on_page("eq-affine-chunk", lambda at, n=n: printed(at)[n], of=1 + n, floats=True)
     *tokens, S0 = hard_inputs()
     map_ = use(*chunk_map(*tokens[1:]))
     return relative_error(affine.apply(map_, S0), gated_delta_rule.recurrent(*tokens, S0)[1])

@@ -12,8 +12,9 @@ import numpy as np
 
 from .. import gated_delta_rule
 from ..chunking import scan_chunks
+from . import lines
 from .ch11_mutants import EQUIVALENT, MUTANTS, ONE_SOLVE, forms
-from .data import relative_error
+from .data import logs, relative_error
 from .page import on_page
 from .registry import verifies
 from .symbols import D, E, I_k, K, S, U, W, alpha, beta, gamma, k, no_tokens, q, v
@@ -189,6 +190,10 @@ def output_at_real_size(form=FORM):
 )
 def deltas_entry_by_entry(form=FORM):
     """E of the chunk form equals the deltas of the recurrence as polynomials."""
+    solved = lambda at: (
+        np.atleast_2d(at(r"\mathbf{I} + \tilde{\mathbf{A}}")) @ lines.run(at, form).E
+    )
+    on_page("eq-gdn-chunk-delta", solved)
     tokens = polynomial_tokens()
     return chunkwise(tokens, form)[1] - recurrence(tokens)[1]
 
@@ -231,6 +236,11 @@ def _package_mutants(label):
     return {name: {"chunk": as_chunk(change)} for name, change in MUTANTS[label].items()}
 
 
+def _of_page(chunk, at):
+    x = lines.tokens(at)
+    return chunk(x.S, x.Q, x.K, x.V, logs(x.alpha), x.beta)
+
+
 def _package(chunk):
     x = float64_tokens()
     vectors, scalars = (x.Q, x.K, x.V), (np.log(x.alpha), x.beta)
@@ -245,6 +255,7 @@ def _package(chunk):
 )
 def the_package_state(chunk=gated_delta_rule.chunk):
     """The package's last state on hard inputs against the token loop."""
+    on_page("eq-gdn-chunk-state", lambda at: _of_page(chunk, at)[1], floats=True)
     return relative_error(_package(chunk)[1], recurrence(float64_tokens())[2])
 
 
@@ -256,4 +267,5 @@ def the_package_state(chunk=gated_delta_rule.chunk):
 )
 def the_package_output(chunk=gated_delta_rule.chunk):
     """The package's outputs on hard inputs against the token loop."""
+    on_page("eq-gdn-chunk-output", lambda at: _of_page(chunk, at)[0], floats=True)
     return relative_error(_package(chunk)[0], recurrence(float64_tokens())[0])

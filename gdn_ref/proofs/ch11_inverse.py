@@ -1,6 +1,7 @@
 """The inverse that a kernel forms, with decay, and why nobody divides the decay away."""
 
 from math import prod
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -62,7 +63,7 @@ def transform_of_the_residual(place=lambda T, beta: rows(beta, T.T).T, matrix=la
     T = place(inverse(matrix(x)), x.beta)
 
     def printed(at):
-        x = lines.Names(at, lines.NAMES)
+        x = lines.tokens(at)
         return place(inverse(matrix(x)), x.beta)
 
     missing = lambda at: at(r"\mathbf{V} - \mathbf{D}_\gamma\mathbf{K}\mathbf{S}^\top")
@@ -70,6 +71,13 @@ def transform_of_the_residual(place=lambda T, beta: rows(beta, T.T).T, matrix=la
     on_page("eq-gdn-ut-transform", lambda at: printed(at) @ at(r"\mathbf{V}"), of=1)
     on_page("eq-gdn-ut-transform", lambda at: printed(at) @ missing(at), of=2)
     return [T @ x.V - x.U, T @ (x.V - rows(x.gamma, x.K @ x.S.T)) - x.E]
+
+
+def of_page(at):
+    """The strengths and the decay mask of the page."""
+    tokens = at.range("r")
+    beta = np.array([at(rf"\beta_{r}") for r in tokens])
+    return beta, np.array([[at(rf"\Gamma_{{{r},{i}}}") for i in tokens] for r in tokens])
 
 
 def inverse(A):
@@ -124,6 +132,12 @@ def decay_thins_the_inverse(mask=lambda Gamma: Gamma, first=1, last=1):
 )
 def decay_thins_the_inverse_at_real_size(mask=lambda x: x.Gamma):
     """(Gamma . (I + A)^-1) B (V - Dg K S^T) against the deltas of 64 tokens: A~ is not needed."""
+
+    def printed(at):
+        found = mask(SimpleNamespace(Gamma=of_page(at)[1])) * inverse(at(r"\mathbf{A}"))
+        return found[at.scope["r"] - 1, at.scope["i"] - 1]
+
+    on_page("eq-gdn-inverse", printed)
     tokens = modular_tokens(number_of_chunks=1)
     x = first_chunk(tokens)
     residual = rows(x.beta, x.V - rows(x.gamma, x.K @ x.S.T))
@@ -147,6 +161,8 @@ def decay_thins_the_inverse_at_real_size(mask=lambda x: x.Gamma):
 )
 def the_bound(bound=lambda beta, Gamma: beta[:, None] * Gamma, length=1.0, stronger=1.0):
     """How far an entry below the diagonal exceeds beta_r Gamma_ri: not at all."""
+    entry = lambda at: bound(*of_page(at))[at.scope["r"] - 1, at.scope["i"] - 1]
+    on_page("eq-gdn-inverse", None, entry, of=1)
     excess = 0.0
     for cosine in (0, 0.5, 0.9, 1):
         _, K, _, g, strength, _ = hard_inputs(T=64, cosine=cosine)

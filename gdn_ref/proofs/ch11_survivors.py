@@ -3,7 +3,7 @@
 import numpy as np
 
 from .ch11_mutants import MUTANTS
-from .registry import FLOAT64_FAIL
+from .running import FLOAT64_FAIL
 from .token_forms import FORM, Tokens, chunkwise, difference, float64_tokens, recurrence
 
 

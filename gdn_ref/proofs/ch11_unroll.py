@@ -3,11 +3,12 @@
 import numpy as np
 from sympy import MatrixSymbol, ZeroMatrix
 
+from . import lines
 from .ch07_unroll import SO_FAR
 from .page import on_page
 from .registry import definition, verifies
 from .symbols import D, I_k, K, S, U, alpha, beta, d_k, d_v, gamma, k, no_tokens, v
-from .token_forms import decay_from_start, modular_tokens, products, recurrence
+from .token_forms import decay_from_start, modular_tokens, products_of, recurrence
 
 definition("eq-gdn-products", "The two parts of a chunk: what it does to a state, what it writes.")
 
@@ -58,10 +59,14 @@ def unrolled(F_next=alpha * F * FACTOR, G_next=alpha * G * FACTOR + WRITE):
 )
 def unrolled_at_real_size(F=lambda P, gamma: P * gamma, writes=1):
     """S F + G, both multiplied out factor by factor, against 64 tokens: degree at most 257."""
+
+    def after(x):
+        P, G = products_of(x)
+        return x.S @ F(P, decay_from_start(x.alpha)[-1]) + G * writes
+
+    on_page("eq-gdn-unrolled", lambda at: after(lines.so_far(at)))
     tokens = modular_tokens(number_of_chunks=1)
-    P, G = products(tokens)
-    state = tokens.S @ F(P, decay_from_start(tokens.alpha)[-1]) + G * writes
-    return state - recurrence(tokens)[2]
+    return after(tokens) - recurrence(tokens)[2]
 
 
 @verifies(
@@ -104,8 +109,13 @@ def decays_leave_the_product_at_real_size(late=0, power=1, order=lambda P: P):
     for t in range(len(tokens.K)):
         key = tokens.K[t : t + 1]  # a row
         F = (F - ((F @ key.T) @ key) * tokens.beta[t]) * tokens.alpha[t]
-    gamma = decay_from_start(tokens.alpha)[-1 - late]
-    return F - order(products(tokens)[0]) * (gamma if power == 1 else gamma * gamma)
+
+    def taken_out(x):
+        gamma = decay_from_start(x.alpha)[-1 - late]
+        return order(products_of(x)[0]) * (gamma if power == 1 else gamma * gamma)
+
+    on_page("eq-gdn-transition", lambda at: taken_out(lines.so_far(at)))
+    return F - taken_out(tokens)
 
 
 @verifies(

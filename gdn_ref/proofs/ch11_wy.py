@@ -4,6 +4,7 @@ import numpy as np
 
 from .. import wy
 from ..chunking import decay
+from . import lines
 from .ch11_mutants import EQUIVALENT, forms
 from .data import hard_inputs, relative_error
 from .page import on_page
@@ -84,6 +85,12 @@ def strict_or_inclusive(change=EQUIVALENT["strict Gamma inside the gated A"]):
 )
 def the_package_solves(u=wy.u):
     """The package's U~ put back into its own recursion, row by row."""
+
+    def printed(at):
+        x = lines.tokens(at)
+        return np.atleast_2d(at(r"\mathbf{I} + \tilde{\mathbf{A}}")) @ u(x.K, x.V, x.beta, x.Gamma)
+
+    on_page("eq-wy-u", printed, floats=True)
     _, K, V, g, strength, _ = hard_inputs()
     Gamma = decay(g)[1]
     U = u(K, V, strength, Gamma)

@@ -9,6 +9,7 @@ loop walked backwards, which `ch12_token` proves. Both are polynomials of degree
 import numpy as np
 from sympy import MatrixSymbol, symbols
 
+from . import lines
 from .ch12_form import (
     BACKWARD,
     along,
@@ -24,7 +25,7 @@ from .ch12_form import (
 )
 from .ch12_mutants import NAMES, gradients
 from .ch12_token import do, inputs
-from .data import relative_error
+from .data import logs, relative_error
 from .page import on_page, row_of
 from .registry import verifies
 from .symbols import D, Diagonal, E, K, S, alpha, beta, d_k, d_v, gamma, k, no_tokens, q, v
@@ -89,6 +90,18 @@ def the_package(mistake, *names):
     return max(relative_error(found[n], right[keys[n]]) for n in names)
 
 
+def of_the_package(mistake, name):
+    """A gradient by `gdn_ref.backward.gradients` at the page's chunk; row r where it has one."""
+
+    def printed(at):
+        x = lines.tokens(at)
+        inputs = x.Q, x.K, x.V, logs(x.alpha), x.beta, x.S
+        found = gradients(mistake, *inputs, x.dO, x.dS_next, len(x.K))[NAMES.index(name)]
+        return found[at.scope["r"] - 1] if found.ndim == 1 else found
+
+    return printed
+
+
 @verifies(
     "eq-grad-unrolled",
     method="algebra",
@@ -132,6 +145,8 @@ def unrolled(x, row):
 )
 def every_state_between(form=BACKWARD, shift=1):
     """The sum of eq-grad-unrolled against dS_r of the reversed loop."""
+    of_page = lambda at: unrolled(lines.run(at, {"dV": form["dV"]}), at.n - 1)
+    on_page("eq-grad-unrolled", of_page)
     tokens = small_tokens()
     loss = modular_loss(tokens)
     form = {"Gamma_right": BACKWARD["Gamma"]} | form

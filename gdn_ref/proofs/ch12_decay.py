@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from . import lines
-from .ch12_chunk import at_real_size, forms, package, the_package
+from .ch12_chunk import at_real_size, forms, of_the_package, package, the_package
 from .ch12_form import BACKWARD, Loss, from_here_on, loop, row_sums, rows, total
+from .page import on_page
 from .registry import definition, verifies
 from .token_forms import REAL_SIZE, ones_below, polynomial_tokens, strict
 
@@ -36,6 +37,9 @@ lines.printed_as(CROSSING["b"], "eq-grad-crossing-parts", of=2)
 lines.printed_as(CROSSING["dg"], "eq-grad-crossing")
 
 
+ROLES = ("reads", "is read")  # of a key
+
+
 def crossing(**changes):
     return {name.replace("_", " "): {"form": CROSSING | change} for name, change in changes.items()}
 
@@ -57,6 +61,14 @@ def one_step_of_the_sum(sign=(1, 1, -1)):
     token = replace(letters, chunk_size=1, **{n: getattr(letters, n)[:1] for n in names})
     # the other letters make a gradient: any 2 x 3 matrix is a sum of two outer products
     (x,) = loop(token, Loss(letters.V[3:], letters.V[1:3].T @ letters.K[1:3]))
+
+    def printed(at):
+        grads = (r"\boldsymbol{q}_r", *(rf"\boldsymbol{{k}}_r^{{\text{{{x}}}}}" for x in ROLES))
+        read = (r"\boldsymbol{q}_r", r"\boldsymbol{k}_r", r"\boldsymbol{k}_r")
+        pairs = zip(sign, read, grads, strict=True)
+        return sum(n * (at(x) * at(rf"\mathrm{{d}}{dx}")).sum() for n, x, dx in pairs)
+
+    on_page("eq-grad-decay", printed)
     products = (x.q * x.dq, x.k * x.dk_reading, x.k * x.dk_read)
     terms = [total(product[None, :]) for product in products]
     change = total(x.S * x.dS_before) - total(x.after * x.dS)
@@ -124,6 +136,7 @@ def whole_N(x):
 )
 def decays_of_the_package(mistake=None):
     """dg of the package against the reversed loop."""
+    on_page("eq-grad-decay", of_the_package(mistake, "g"), of=1, floats=True)
     return the_package(mistake, "g")
 
 

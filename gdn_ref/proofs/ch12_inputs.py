@@ -22,6 +22,7 @@ from .ch12_chunk import (
     dO_,
     dS,
     forms,
+    of_the_package,
     package,
     the_package,
     to_end,
@@ -90,6 +91,8 @@ def queries_and_values(form=BACKWARD):
 )
 def queries_and_values_of_the_package(mistake=None):
     """dq and dv of the package against the reversed loop."""
+    on_page("eq-grad-query", of_the_package(mistake, "q"), floats=True)
+    on_page("eq-grad-query", of_the_package(mistake, "v"), of=1, floats=True)
     return the_package(mistake, "q", "v")
 
 
@@ -147,6 +150,7 @@ def keys(form=BACKWARD):
 )
 def keys_of_the_package(mistake=None):
     """dk of the package against the reversed loop."""
+    on_page("eq-grad-key", of_the_package(mistake, "k"), of=2, floats=True)
     return the_package(mistake, "k")
 
 
@@ -189,6 +193,7 @@ def strengths(form=BACKWARD):
 )
 def strengths_of_the_package(mistake=None):
     """dbeta of the package against the reversed loop."""
+    on_page("eq-grad-beta", of_the_package(mistake, "beta"), floats=True)
     return the_package(mistake, "beta")
 
 
@@ -260,4 +265,5 @@ def first_state(form=BACKWARD):
 )
 def first_state_of_the_package(mistake=None):
     """dS of the package against the reversed loop."""
+    on_page("eq-grad-state", of_the_package(mistake, "S"), floats=True)
     return the_package(mistake, "S")

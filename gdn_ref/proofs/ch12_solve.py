@@ -82,7 +82,7 @@ def slope_of_a_solve(M, R, dE, by_matrix, by_right):
     covers="16 rows, d_v=6, a random direction of the whole square, and one of the right side",
     mutants={
         "no triangle": {"cut": lambda X: X},
-        "the diagonal kept": {"cut": lambda X: strict(X) + X * np.eye(16, dtype=np.int64)},
+        "the diagonal kept": {"cut": lambda X: strict(X) + X * np.eye(len(X), dtype=np.int64)},
         "sign": {"sign": 1},
         "not transposed": {"cut": lambda X: strict(X.T)},
         "dE in place of Z": {"answer": lambda A, dE: dE},
@@ -95,6 +95,10 @@ def slopes_of_a_solve(cut=strict, sign=-1, answer=lambda A, dE: solve_transposed
     direction fills the square, and the solve sees a strict triangle of it: so does the gradient.
     Both sides have degree at most 48.
     """
+    of_page = lambda at: answer(at(r"\tilde{\mathbf{A}}"), at(r"\mathrm{d}\mathbf{E}"))
+    by_A = lambda at: cut(of_page(at) @ at(r"\mathbf{E}").T) * sign
+    on_page("eq-grad-matrix", of_page)
+    on_page("eq-grad-matrix", by_A, of=1)
     M, R, dE = one_solve()
     rng = np.random.default_rng(13)
     by_matrix, by_right = modular.random(rng, *M.shape), modular.random(rng, *R.shape)

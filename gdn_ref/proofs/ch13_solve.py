@@ -167,6 +167,12 @@ def gain_of_equal_overlaps(claim=gain):
 )
 def gain_in_the_package(overlap=lambda beta, cosine: beta * cosine):
     """Real keys, one strength and one decay, through the package's solve."""
+
+    def printed(at):
+        C = at("C")
+        return gain(C, overlap(at(r"\beta"), at("c")), at(r"\alpha")) / C
+
+    on_page("eq-equal-cosine-gain", printed)
     found, claimed = [], []
     for cosine in (0.1, 0.9):
         for beta in (0.5, 1.0, 2.0):

@@ -6,7 +6,7 @@ from sympy import MatrixSymbol, symbols
 from .. import affine, gated_delta_rule, wy
 from ..chunking import decay
 from . import lines, modular
-from .data import hard_inputs, relative_error, worst
+from .data import hard_inputs, logs, relative_error, worst
 from .page import ALL, on_page
 from .registry import verifies
 from .symbols import Diagonal, S, d_k, d_v
@@ -75,7 +75,7 @@ def decay_on_delta_in_place_of_keys(to_end=lambda x: x.Gamma[-1], kept=lambda x:
     x = first_chunk(tokens)
 
     def printed(at):
-        names = lines.Names(at, lines.NAMES)
+        names = lines.tokens(at)
         return names.S * kept(names) + (names.E.T * to_end(names)[None, :]) @ names.K
 
     on_page("eq-transposed-state", printed)
@@ -125,9 +125,15 @@ def transposed(S, q, k, v, g, beta):
     mutants={"delta's transpose lost": {"last": lambda x: x[:, ::-1]}},
 )
 def the_lines_of_the_kernel_are_the_chunk_form(last=lambda x: x):
+
+    def printed(at):
+        x = lines.tokens(at)
+        return last(transposed(x.S, x.Q, x.K, x.V, logs(x.alpha), x.beta)["o"])
+
+    on_page("eq-transposed-output", printed, floats=True)
     q, k, v, g, beta, S = hard_inputs(T=64)
-    lines = transposed(S, q, k, v, g, beta)
-    return worst((last(lines["o"]).T, lines["S"]), gated_delta_rule.chunk(S, q, k, v, g, beta))
+    found = transposed(S, q, k, v, g, beta)
+    return worst((last(found["o"]).T, found["S"]), gated_delta_rule.chunk(S, q, k, v, g, beta))
 
 
 @verifies(

@@ -5,8 +5,8 @@ from sympy import MatrixSymbol, symbols
 
 from .. import affine, backward, wy
 from ..chunking import decay
-from . import modular
-from .data import hard_inputs, relative_error
+from . import lines, modular
+from .data import hard_inputs, logs, relative_error
 from .page import ALL, on_page
 from .registry import verifies
 from .symbols import Diagonal, d_k, d_v
@@ -227,8 +227,21 @@ def rectangles_by_row_and_column_sums(n=6, **changes):
     mutants={"J turned round": {"turn": lambda J: J.T}},
 )
 def the_kernel_uses_it(turn=lambda J: J):
+
+    def printed(at):
+        x = lines.tokens(at)
+        chunk = x.S, x.Q, x.K, x.V, logs(x.alpha), x.beta, x.dO, x.dS_next
+        return crossings_of_the_kernel(*chunk, turn)[at.scope["r"] - 1]
+
+    on_page("eq-crossing-sums", printed, floats=True)
     q, k, v, g, beta, S_0 = hard_inputs(T=64)
     _, _, dO, _, _, dS = hard_inputs(T=64, seed=1)
+    chunk = S_0, q, k, v, g, beta, dO, dS
+    return relative_error(crossings_of_the_kernel(*chunk, turn), backward.chunk(*chunk)[4])
+
+
+def crossings_of_the_kernel(S_0, q, k, v, g, beta, dO, dS, turn):
+    """dg by the kernel's lines."""
     gamma, Gamma = decay(g)
     gamma, B = gamma[:, None], beta[:, None]
     A = wy.interaction(k, beta, Gamma)
@@ -238,5 +251,4 @@ def the_kernel_uses_it(turn=lambda J: J):
     J = Gamma * (dO @ E.T) * (q @ k.T) - np.tril(B * Gamma * (Z @ E.T), -1) * (k @ k.T)
     a = (gamma * (q * (dO @ S_0) - B * (k * (Z @ S_0)))).sum(-1)
     b = (to_end * k * (E @ dS)).sum(-1)
-    found = crossings_by_sums(turn(J), a, b, gamma[-1, 0] * (S_0 * dS).sum())
-    return relative_error(found, backward.chunk(S_0, q, k, v, g, beta, dO, dS)[4])
+    return crossings_by_sums(turn(J), a, b, gamma[-1, 0] * (S_0 * dS).sum())

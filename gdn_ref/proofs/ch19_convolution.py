@@ -6,6 +6,7 @@ import torch
 from ..convolution import causal_conv1d
 from .ch19_block import sigmoid, silu
 from .data import relative_error, worst
+from .page import on_page
 from .registry import verifies
 
 T, D, W = 11, 5, 4
@@ -89,17 +90,29 @@ def silu_slope(z):
     method="float64",
     covers=f"{COVERS}; against autograd through the package",
     mutants={
-        "taps reversed": {"tap": lambda i: W - 1 - i},
+        "taps reversed": {"tap": lambda i, W=W: W - 1 - i},
         "from earlier tokens": {"ahead": -1},
         "slope of the sigmoid": {"slope": lambda z: sigmoid(z) * (1 - sigmoid(z))},
     },
 )
-def gradients_are_the_sums(tap=lambda i: i, ahead=1, slope=silu_slope):
+def gradients_are_the_sums(tap=lambda i, W=W: i, ahead=1, slope=silu_slope):
     """dx, dw and the bias's gradient, for a random gradient of the outputs."""
     x, weight, bias, S = inputs()
     leaves = [y.clone().requires_grad_() for y in (x, weight, bias)]
     dy = inputs(seed=1)[0]
     expected = torch.autograd.grad(package(*leaves, S)[0], leaves, dy)
+
+    def dx_of_page(at):
+        taps, t, found = at("W"), at.scope["t"], 0
+        for i in range(taps):
+            later = t + ahead * (taps - 1 - i)
+            if later in at.range("t"):
+                found = found + at(f"w_{tap(i, taps)}") * at(rf"\mathrm dz_{{{later}}}")
+        return found
+
+    number = lambda z: float(slope(torch.tensor(float(z), dtype=torch.float64)))
+    on_page("eq-conv-backward", lambda at: at(r"\mathrm dy_t") * number(at("z_t")), of=1)
+    on_page("eq-conv-backward", dx_of_page, of=2)
     dz = dy * slope(raw(x, weight, bias, S))
     dx = torch.zeros_like(x)
     for t in range(T):

@@ -7,6 +7,7 @@ from torch.nn.functional import softplus
 from ..layers import GatedDeltaNetCache
 from .ch19_block import hard_layer, tokens
 from .data import relative_error, worst
+from .page import on_page
 from .registry import verifies
 
 A, DT = (0.01, 16.0), (1e-3, 1e-1)  # where exp(A_log) and softplus(dt_bias) start
@@ -51,6 +52,13 @@ def by_quadrature(rate, A=A, dt=DT, points=60):
 )
 def share_of_slow_heads(**replaced):
     """The closed form against Gauss-Legendre quadrature."""
+
+    def printed(at):
+        A = replaced.get("A", (at("A_0"), at("A_1")))
+        ranges = replaced | {"A": A, "dt": (at(r"\Delta_0"), at(r"\Delta_1"))}
+        return at(r"\lambda") * below(at(r"\rho"), **ranges)
+
+    on_page("eq-gate-start", printed)
     rates = np.exp(np.linspace(np.log(A[0] * DT[0] * 1.01), np.log(A[1] * DT[1] * 0.99), 40))
     return relative_error(below(rates, **replaced), [by_quadrature(rate) for rate in rates])
 

@@ -8,6 +8,7 @@ from ..layers import GatedRMSNorm
 from ..ops import fused_recurrent_gated_delta_rule
 from .ch19_block import gate_first, gated_norm, sigmoid
 from .data import hard_inputs, relative_error
+from .page import on_page
 from .registry import verifies
 
 
@@ -81,6 +82,15 @@ def layer_normalises_then_gates(form=gated_norm):
 )
 def gradient_through_the_layer(gate=1, weigh=1):
     """The gradient of o for a random gradient of the gated, normalised output."""
+
+    def through(n, dn, r, mean):
+        return (dn - n * mean(n * dn)) / r
+
+    def printed(at):
+        n, dn = at(r"\boldsymbol{n}"), at(r"\mathrm d\boldsymbol{n}")
+        return through(n, dn, at("r"), np.mean)
+
+    on_page("eq-norm-gradient", printed)
     random = torch.Generator().manual_seed(0)
     o, z, dy = torch.randn(3, 40, 6, 7, generator=random, dtype=torch.float64)
     norm = GatedRMSNorm(7, dtype=torch.float64)
@@ -91,4 +101,5 @@ def gradient_through_the_layer(gate=1, weigh=1):
     with torch.no_grad():
         r = torch.sqrt((o * o).mean(-1, keepdim=True) + norm.eps)
         n, dn = o / r, dy * norm.weight**weigh * (z * sigmoid(z)) ** gate
-        return relative_error((dn - n * (n * dn).mean(-1, keepdim=True)) / r, expected)
+        mean = lambda x: x.mean(-1, keepdim=True)
+        return relative_error(through(n, dn, r, mean), expected)

@@ -146,14 +146,19 @@ def scale_is_needed(scale=SHARP):
 )
 def scale_is_enough(factor=1.0, ask=0):
     """What the wrong rows weigh beyond epsilon, at the scale for the keys' own margin."""
+
+    def enough(count, error, gap):
+        return factor * np.log((count - 1) * (1 - error) / error) / gap
+
+    of_page = lambda at: enough(at("n"), at(r"\varepsilon"), at("m"))
+    on_page("eq-hybrid-recall", None, None, of_page)
     random, excess, error = np.random.default_rng(5), 0.0, 0.01
     for count in (2, 64, 4096):
         keys = random.standard_normal((count, 64))
         keys /= np.linalg.norm(keys, axis=1, keepdims=True)
         scores = keys @ keys[0]
         gap = 1 - scores[1:].max()
-        scale = factor * np.log((count - 1) * (1 - error) / error) / gap
-        weights = np.exp(scale * (scores - scores.max()))
+        weights = np.exp(enough(count, error, gap) * (scores - scores.max()))
         wrong = 1 - weights[ask] / weights.sum()
         excess = max(excess, wrong - error)
     return excess

@@ -6,16 +6,15 @@ matrices are their own transposes, so `G` and `D` are written so; that they comm
 """
 
 import numpy as np
-from sympy import Identity, MatrixSymbol, Rational, Symbol, symbols
+from sympy import MatrixSymbol, symbols
 
-from .page import on_page, row_of, rows_of, side
+from .page import on_page, row_of, rows_of
 from .registry import definition, verifies
 from .symbols import I_k, K, S, U, d_k, d_v, k, no_tokens, q, r
 
 B = MatrixSymbol("B", r, d_k)
 R = MatrixSymbol("R", r, d_v)
 D, G = MatrixSymbol("D", d_k, d_k), MatrixSymbol("G", d_k, d_k)
-H = MatrixSymbol("H", d_k, d_k)  # the decay before a border
 a, b = MatrixSymbol("a", d_k, 1), MatrixSymbol("b", d_k, 1)
 u = MatrixSymbol("u", d_v, 1)
 STATE = S * G + U.T * K - R.T * B  # S_t, after the tokens so far
@@ -35,10 +34,6 @@ PAGE = {
     "G": lambda at: at(rf"\mathbf{{D}}_{{{at.n - 1},0}}"),
     "D": lambda at: at(rf"\mathbf{{D}}_{{{at.n}}}"), "Lambda": r"\boldsymbol{\Lambda}_t",
 } | {x: lambda at, x=x: at(rf"\boldsymbol{{{x}}}_{{{at.n}}}") for x in "abkqu"}  # fmt: skip
-JOINED = {  # up to token t, its own decay by itself
-    "G": r"\mathbf{D}_{m,i}", "H": r"\mathbf{D}_{t-1,m}", "D": r"\mathbf{D}_t",
-}  # fmt: skip
-
 definition("eq-family-recurrence", "The general rule: a transition of a diagonal plus rank one.")
 definition("eq-family-interaction", "What a token reads, and puts out, of each row before it.")
 
@@ -150,48 +145,6 @@ def merged(E=U - R, sign=1):
     return [(there - corrected).expand(), row.expand()]
 
 
-x, y, g = (Symbol(name) for name in ("x", "y", "g"))
-late, early = symbols("Gamma_tm Gamma_mi")
-CHANNELS = {
-    x: r"\boldsymbol{k}_i", y: r"\boldsymbol{q}_t",
-    early: lambda at: np.diag(at(r"\mathbf{D}_{m,i}")),
-    late: lambda at: np.diag(at(r"\mathbf{D}_{t,m}")),
-}  # fmt: skip
-
-
-@verifies(
-    "eq-family-join",
-    method="algebra",
-    covers="every t, m, i, d_k",
-    mutants={"one decay twice": {"last": D * D}, "one decay missing": {"last": Identity(d_k)}},
-)
-def joined(last=D):
-    """Step in t, from t = m where D_{m,m} = I: both sides take the decay of token t on the right.
-
-    G stands for the product from i to m, H for the one from m to t - 1, D for that of token t.
-    """
-    up_to = lambda at: G * (H * last) if at.scope["m"] < at.n else G
-    on_page("eq-family-join", up_to, letters=JOINED)
-    return [(G * Identity(d_k) - G).doit(), (G * H) * D - G * (H * last)]
-
-
-@verifies(
-    "eq-family-split",
-    method="algebra",
-    covers="every border m, every d_k",
-    mutants={
-        "the late decay on both": {"left": late},
-        "the early decay on both": {"right": early},
-        "the border's inverse": {"left": 1 / early},
-        "no decay before the border": {"left": 1},
-    },
-)
-def split(left=early, right=late):
-    """One channel of the sum: x Gamma_ti y = (Gamma_mi x)(Gamma_tm y), as stretches join."""
-    on_page("eq-family-split", lambda at: at.summed((left * x) * (right * y), CHANNELS))
-    return (x * (late * early) * y - (left * x) * (right * y)).expand()
-
-
 alpha, beta, Gamma_before, overlap = symbols("alpha beta Gamma_before kappa")
 
 
@@ -229,22 +182,6 @@ def minibatch(at=S, sign=1):
     }  # fmt: skip
     on_page("eq-family-minibatch", before + (u - at * a) * k.T, letters=letters)
     return (before + (u - at * a) * k.T - (S + (U.T - S * B.T) * K) - (u - S * a) * k.T).expand()
-
-
-c, N = symbols("c N", positive=True)
-SHARE = side("eq-family-share", otherwise=(c + 1) / (N * c + 1), c=c, C=N * c)
-
-
-@verifies(
-    "eq-family-share",
-    method="algebra",
-    covers="every c and C = N c",
-    mutants={"pairs without the diagonal": {"own": -1}, "squares": {"own": c}},
-)
-def share(own=1):
-    """N triangles of side c in one of side N c, both with their diagonals."""
-    inside, all_pairs = N * c * (c + own) / 2, N * c * (N * c + 1) * Rational(1, 2)
-    return inside / all_pairs - SHARE
 
 
 L, do = MatrixSymbol("Lambda", d_v, d_k), MatrixSymbol("do", d_v, 1)

@@ -13,6 +13,7 @@ from ..family import general_rule, two_gates
 from . import modular
 from .data import relative_error, unit
 from .modular import join
+from .page import on_page
 from .registry import verifies
 
 C, CHUNKS, D_K, D_V = 64, 2, 32, 24
@@ -41,15 +42,16 @@ def loop(merged=False):
     return join(reads), join(outputs), S
 
 
-def chunked(erase="b", late=1, scores=0, first="own", sign=1, to_end=0, merged=False):
-    """The same by the chunk form. The options are mistakes:
+def chunked(x=None, C=C, erase="b", late=1, scores=0, first="own", sign=1, to_end=0, merged=False):
+    """The same by the chunk form, of `x` or of the random inputs. The other options are mistakes:
 
     late: tokens that the decay in A stops before the reader; scores: the same in P; first: the
     old state with the decay before the token ("own"), with it ("with"), or with none; to_end: how
     early the decay to the chunk's end stops; erase: along which rows.
     """
-    x, S, reads, outputs = modular_inputs(), modular_inputs().S, [], []
-    for start in range(0, C * CHUNKS, C):
+    x = modular_inputs() if x is None else x
+    S, reads, outputs = x.S, [], []
+    for start in range(0, len(x.k), C):
         y = SimpleNamespace(**{n: getattr(x, n)[start : start + C] for n in NAMES})
         b = y.k if merged or erase == "k" else y.b
         D = fades(y.D)
@@ -76,6 +78,15 @@ def chunked(erase="b", late=1, scores=0, first="own", sign=1, to_end=0, merged=F
     return join(reads), join(outputs), S
 
 
+def of_page(at, **mistake):
+    """Reads, outputs and the last state by the chunk form, of the page's chunk."""
+    T = at("C")
+    names = {name: rf"\boldsymbol{{{name}}}" for name in NAMES[1:]}
+    x = {n: np.array([at(f"{tex}_{t}")[:, 0] for t in range(1, T + 1)]) for n, tex in names.items()}
+    D = np.array([np.diag(at(rf"\mathbf{{D}}_{t}")) for t in range(1, T + 1)])
+    return chunked(SimpleNamespace(**x, D=D, S=at(r"\mathbf{S}")), T, **mistake)
+
+
 def fades(D):
     """`fades[t][i]`, `[d_k]`: the decays of the tokens after i, up to t; row 0 from the start."""
     one = D[:1] * 0 + 1
@@ -98,6 +109,8 @@ READ = {
 @verifies("eq-family-read", method="modular", covers=REAL, mutants=READ)
 def reads_at_real_size(**mistake):
     """R, by forward substitution, against the reads of the token loop."""
+    system = lambda at: np.atleast_2d(at(r"\mathbf{I} + \mathbf{A}^b"))
+    on_page("eq-family-read", lambda at: system(at) @ of_page(at, **mistake)[0])
     return chunked(**mistake)[0] - loop()[0]
 
 
@@ -109,6 +122,7 @@ def reads_at_real_size(**mistake):
 )
 def outputs_at_real_size(**mistake):
     """O of both chunks against the outputs of the token loop."""
+    on_page("eq-family-output", lambda at: of_page(at, **mistake)[1])
     return chunked(**mistake)[1] - loop()[1]
 
 
@@ -120,6 +134,7 @@ def outputs_at_real_size(**mistake):
 )
 def state_at_real_size(**mistake):
     """The last state of two chunks against that of the token loop."""
+    on_page("eq-family-state", lambda at: of_page(at, **mistake)[2])
     return chunked(**mistake)[2] - loop()[2]
 
 
@@ -131,6 +146,9 @@ def state_at_real_size(**mistake):
 )
 def merged_at_real_size(merged=True, **mistake):
     """With b = k: outputs and the last state against the loop that erases along k."""
+    for n in (1, 2):
+        printed = lambda at, n=n: of_page(at, merged=merged, **mistake)[n]
+        on_page("eq-family-merged", printed, of=n)
     _, O, S = chunked(merged=merged, **mistake)
     _, right, last = loop(True)
     return [O - right, S - last]

@@ -34,6 +34,12 @@ def equal_cosine_keys(C, cosine):
     return own * np.eye(C) + shared
 
 
+def logs(alpha):
+    """The logarithms of decays, which may be 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(alpha)
+
+
 def unit(x):
     """Scale each row to norm 1."""
     return x / np.linalg.norm(x, axis=-1, keepdims=True)

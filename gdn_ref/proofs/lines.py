@@ -51,14 +51,52 @@ NAMES = {  # of a table's letters
 
 
 class Names:
-    """A chunk whose letters are those of the page."""
+    """A chunk whose letters are those of the page; each is evaluated once."""
 
     def __init__(self, at, names):
         self.at, self.names = at, names
 
     def __getattr__(self, name):
+        vars(self)[name] = found = self.value(name)
+        return found
+
+    def value(self, name):
         meaning = self.names[name]
         return self.at(meaning) if isinstance(meaning, str) else meaning(self.at)
+
+
+class SoFar(Names):
+    """Of its tokens those up to the one where the page is evaluated."""
+
+    def value(self, name):
+        found = super().value(name)
+        return found[: self.at.n] if name in ("Q", "K", "V", "W", "U", "alpha", "beta") else found
+
+
+class Run(Names):
+    """Its tokens are those of the page, and the lines of a table are computed from them."""
+
+    def __init__(self, at, form):
+        super().__init__(at, NAMES)
+        self.form = form
+
+    def value(self, name):
+        return self.form[name](self) if name in self.form else super().value(name)
+
+
+def tokens(at):
+    """The chunk of the page, by the names of the tables: `S Q K V alpha beta` and more."""
+    return Names(at, NAMES)
+
+
+def run(at, form):
+    """The lines of `form` on the page's tokens."""
+    return Run(at, form)
+
+
+def so_far(at):
+    """The same, up to token r."""
+    return SoFar(at, NAMES)
 
 
 LINES: dict = {}  # line -> the claims that the page prints it

@@ -3,7 +3,7 @@ r"""What a chapter prints, for the checks: none has a formula of its own that co
     side("eq-state-bytes", otherwise=...)   the printed formula itself, for a check that counts
     on_page("eq-gdn-chunk-state", after)    the check's expression is what is printed there
 
-A page that prints another formula turns the check red: `registry.run` compares what `on_page` was
+A page that prints another formula turns the check red: `running.run` compares what `on_page` was
 told with the printed sides, in the worlds where these are evaluated (`printed.tied`). Where
 chapters and figures have a function for a formula, the check holds both to what it counts.
 """
@@ -51,6 +51,7 @@ class Claim:
     row: str = ""
     last: str = r"\mathbf{K}"
     condition: bool = False
+    floats: bool = False
 
 
 _heard: list[Claim] | None = None
@@ -67,7 +68,9 @@ def listening():
         _heard = before
 
 
-def on_page(label, *sides, of=0, letters=None, row="", last=r"\mathbf{K}", condition=False):
+def on_page(
+    label, *sides, of=0, letters=None, row="", last=r"\mathbf{K}", condition=False, floats=False
+):
     r"""Say what the page prints: a check calls this with the expressions that it is about to use.
 
     Parameters
@@ -87,10 +90,13 @@ def on_page(label, *sides, of=0, letters=None, row="", last=r"\mathbf{K}", condi
         The matrix whose last row is the token that is added, where it is not K.
     condition : bool
         The sides are those of the statement's first condition.
+    floats : bool
+        The sides are code that runs in float64 alone, such as the package's, which takes logarithms
+        of decays: the draws in exact arithmetic are left out.
     """
     names = {str(symbol): meaning for symbol, meaning in (letters or {}).items()}
     row = r"\mathbf{K}" if row is True else row
-    claim(Claim(label, sides, of, names, row, last, condition))
+    claim(Claim(label, sides, of, names, row, last, condition, floats))
 
 
 def claim(made):

@@ -129,7 +129,11 @@ def uncorrected(tokens):
 @cache
 def products(tokens):
     """`P` and `G` of the first chunk, factor by factor (eq-gdn-products, P without decay)."""
-    x = first_chunk(tokens)
+    return products_of(first_chunk(tokens))
+
+
+def products_of(x):
+    """The same of all tokens of `x`."""
     P, G = np.eye(x.K.shape[1], dtype=np.int64), x.S * 0
     for t in range(len(x.alpha)):
         k = x.K[t : t + 1]  # a row

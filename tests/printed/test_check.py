@@ -8,7 +8,7 @@ import json
 import pytest
 
 from gdn_ref.proofs import __main__ as command
-from gdn_ref.proofs import printed, registry, report
+from gdn_ref.proofs import printed, proving, registry, report
 from gdn_ref.proofs.printed import Depends, Draw, World, check, entries, source
 from gdn_ref.proofs.printed.draws import DRAWS
 
@@ -156,7 +156,7 @@ def test_the_exit_code_of_one_label(page, monkeypatch, capsys, tex, known, code)
     assert command.main(["eq-test"]) == code
     told = capsys.readouterr().out
     assert "01_test.ipynb, cell 2, line 5" in told
-    proved = registry.prove("eq-test")
+    proved = proving.prove("eq-test")
     assert bool(proved) is (code == 0) and proved.crashed is (code == 3)
     assert repr(proved) in told
 
@@ -167,8 +167,8 @@ def test_without_chapters(tmp_path, monkeypatch):
     for module in (check, printed):
         monkeypatch.setattr(module, "displays", lambda: source.displays(tmp_path / "none"))
     assert printed.displays() == {} and command.printed_labels() == []
-    assert registry.run_printed("eq-gdn-step") is None
-    proved = registry.prove("eq-gdn-step")
+    assert proving.run_printed("eq-gdn-step") is None
+    proved = proving.prove("eq-gdn-step")
     assert proved and proved.printed is None
     assert command.printed_totals([]) == "no chapters here: no printed equation was evaluated"
 
@@ -214,11 +214,10 @@ def test_noise_reaches_families_functions_and_outcomes(page):
 
 def test_what_a_machine_lacks_is_no_verdict(monkeypatch):
     """As in a browser, where there is no lark: the checks run, and the report says what did not."""
-    from gdn_ref.proofs import registry
 
     def lacking(label):
         raise ModuleNotFoundError("No module named 'lark'")
 
     monkeypatch.setattr("gdn_ref.proofs.printed.run", lacking)
-    report = registry.prove("eq-affine-compose")
+    report = proving.prove("eq-affine-compose")
     assert report and "was not evaluated as printed: No module named 'lark'" in repr(report)

@@ -15,7 +15,7 @@ from gdn_ref.proofs import (
     ch19_sizes,
     ch20_cost,
     page,
-    registry,
+    running,
 )
 from gdn_ref.proofs.printed import World, check, displays, formula
 from gdn_ref.proofs.printed.position import exponents, rank
@@ -74,7 +74,7 @@ def test_a_false_page_turns_the_counting_check_red(monkeypatch, label, of, old, 
     for tex, holds in ((shown.tex, True), (shown.tex.replace(old, new, 1), False)):
         monkeypatch.setattr(formula, "displays", lambda tex=tex: {label: replace(shown, tex=tex)})
         letters = {"sigma": ch14_segments.s} if "segment" in label else {}
-        size = registry.magnitude(claim(formula.side(label, of, **letters)), "enumeration")
+        size = running.magnitude(claim(formula.side(label, of, **letters)), "enumeration")
         assert (size == 0) is holds
 
 
@@ -94,5 +94,5 @@ def test_a_false_page_turns_the_check_of_a_function_red(monkeypatch, label, old,
     for tex, holds in ((shown.tex, True), (shown.tex.replace(old, new, 1), False)):
         monkeypatch.setattr(formula, "displays", lambda tex=tex: {label: replace(shown, tex=tex)})
         page.side.cache_clear()
-        assert (registry.magnitude(check(), "enumeration") == 0) is holds
+        assert (running.magnitude(check(), "enumeration") == 0) is holds
     page.side.cache_clear()

@@ -9,7 +9,7 @@ from math import log, sqrt
 import numpy as np
 
 from ... import linear_attention
-from ..ch02_capacity import signed_units
+from ..ch02_margin import signed_units
 from .cases import case, on_the_sphere
 from .memory import inputs, run, tokens
 from .rule import vars_of
