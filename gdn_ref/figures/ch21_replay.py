@@ -136,11 +136,11 @@ def kinds():
 
 def gates_table():
     """What the head does with each kind of token: its gates, the least and the largest."""
-    h, rows = head(), []
+    rows = []
     for kind, places in kinds().items():
-        spans = [f"{h[name][places].min():.3f} to {h[name][places].max():.3f}"
-                 for name in ("alpha", "beta")]  # fmt: skip
-        rows.append((kind, int(places.sum()), *spans))
+        numbers = [head()[name][places] for name in ("alpha", "beta")]
+        spans = [dict.fromkeys(f"{x:.4f}" for x in (y.min(), y.max())) for y in numbers]
+        rows.append((kind, int(places.sum()), *map(" to ".join, spans)))
     return Table(("token", "how many", "α", "β"), rows)
 
 
