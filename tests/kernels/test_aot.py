@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("triton")
 pytestmark = pytest.mark.interpreter
 
+DATA = Path(__file__).parents[2] / "book" / "_data" / "bench"
 CAPABILITIES = (80, 86, 90, 100, 120)
 KERNELS = {"forward": 24, "backward": 21, "others": 25, "convolution": 54}
 KERNELS |= {"hopper": 42, "hopper-backward": 22}
@@ -41,10 +42,10 @@ SPILLED_BYTES_OF = {
 }
 
 
-def compiled(*arguments):
+def compiled(*arguments, program="aot.py"):
     environment = {**os.environ}
     environment.pop("TRITON_INTERPRET", None)
-    command = [sys.executable, Path(__file__).parent / "aot.py", *map(str, arguments)]
+    command = [sys.executable, Path(__file__).parent / program, *map(str, arguments)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)
@@ -77,3 +78,9 @@ def test_every_kernel_fits_its_architecture(capability, family):
                 most += MORE_IN_SHARES[capability] * ("shares" in name)
             more = 32 if capability == 120 and family == "others" else 0
             assert used["spilled_bytes"] <= most + more, name
+
+
+def test_instructions_by_line_are_those_of_the_record():
+    """Kernels of the same key have the same code; `python tests/kernels/sass.py --record`."""
+    record = json.loads((DATA / "solve_sass.json").read_text())
+    assert compiled(program="sass.py")["kernels"] == record["kernels"]
