@@ -169,7 +169,7 @@ def test_shows_formulas_badges_and_descriptions(request, where, path):
 def test_a_badge_opens_from_the_keyboard(desk):
     badge = desk.page.locator("details.gdn-badge").first
     badge.evaluate("badge => { badge.open = false; }")
-    badge.locator("summary").focus()
+    badge.locator("> summary").focus()
     desk.page.keyboard.press("Enter")
     assert badge.get_attribute("open") is not None
     assert badge.locator(".gdn-badge-body").inner_text().strip()
