@@ -24,16 +24,20 @@ SHOWN = 1  # the draw of an example, where keys have length one and no two sizes
 def slips(entry, stated, evaluators, draws):
     """`{"data": properties, "rows": rows}`; a property is left out if the equation has no such
     data, is false on them, or has the same values with it and without."""
-    seeds = {draw.seed: ev for draw, ev in zip(draws, evaluators, strict=True) if not draw.exact}
+    seeds = {  # evaluators of their own, which keep what no altered form changes
+        draw.seed: Evaluator(ev.world)
+        for draw, ev in zip(draws, evaluators, strict=True)
+        if not draw.exact
+    }
     first = seeds.pop(SHOWN)
-    easy = list(_easy_worlds(entry, stated, first.world))
+    easy = list(_easy(entry, stated, first.world))
     rows, places = [], Counter()
     for edit, other in mutants(stated, evaluators[0]):
         places[edit.what] += 1
         changed = {n for n, (a, b) in enumerate(zip(stated, other, strict=True)) if a != b}
         row = {"form": edit.what, "place": places[edit.what]}
         if found := _example(stated, other, changed, first):
-            hidden = [name for name, world in easy if _holds(other, world, changed)]
+            hidden = [name for name, ev in easy if _holds(other, ev, changed)]
             rows.append(row | found | {"hidden": hidden})
             continue
         for ev in [seeds[seed] for seed in sorted(seeds)[:2]]:  # true there, false elsewhere
@@ -46,20 +50,20 @@ def slips(entry, stated, evaluators, draws):
     return {"data": [name for name, _ in easy], "rows": rows}
 
 
-def _easy_worlds(entry, stated, plain):
-    before = _values(stated, plain)
+def _easy(entry, stated, plain):
+    """The properties, each with an evaluator."""
+    before = _values(stated, Evaluator(plain))
     for name in (EQUAL_SIZES,) if entry.arithmetic in ("counted", "rational") else EASY:
         try:
-            world = entry.world(Draw(False, SHOWN, name))
-            if not _alike(before, _values(stated, world)) and gap(stated, world) <= PASS:
-                yield name, world
+            ev = Evaluator(entry.world(Draw(False, SHOWN, name)))
+            if not _alike(before, _values(stated, ev)) and gap(stated, ev.world, ev) <= PASS:
+                yield name, ev
         except Exception:  # no such data: no sizes that are equal, no four keys in two dimensions
             continue
 
 
-def _values(stated, world):
+def _values(stated, ev):
     """The values of all sides, over all cases."""
-    ev = Evaluator(world)
     return [
         side
         for number, statement in enumerate(stated)
@@ -75,17 +79,16 @@ def _alike(before, after):
         return False
 
 
-def _holds(other, world, changed):
+def _holds(other, ev, changed):
     try:
-        return gap(other, world, only=changed) <= PASS
+        return gap(other, ev.world, ev, only=changed) <= PASS
     except (Refused, NotExact):
         return False
 
 
-def _example(stated, other, changed, true):
-    """What an altered form gives where `true` evaluated the right one: the two values, or why it
-    has none, or that it is false; nothing if it is true there."""
-    ev = Evaluator(true.world)
+def _example(stated, other, changed, ev):
+    """What an altered form gives: the right value and the wrong one, or why it has none, or that
+    it is false; nothing if it is true in this world."""
     try:
         for number in sorted(changed):
             for scope, sides in sides_of(other[number], number, other, ev):
@@ -97,9 +100,9 @@ def _example(stated, other, changed, true):
                     if size > 1e-300 and apart > PLAINLY_FALSE * size:
                         before, after = (_parts(form[number].claim) for form in (stated, other))
                         if before[n] != after[n]:  # the left side is the altered one
-                            a, b = true.value(before[n], scope), a
+                            a, b = ev.value(before[n], scope), a
                         return _shown(a, b, scope)
-        return {"false": True} if gap(other, true.world, only=changed) > FAIL else None
+        return {"false": True} if gap(other, ev.world, ev, only=changed) > FAIL else None
     except Nothing:
         return {"refused": "nothing is claimed"}
     except (Refused, NotExact) as error:
