@@ -248,6 +248,15 @@ class TestMovingFigures:
         for figure, place, taken in request.getfixturevalue(where).page.evaluate(HEIGHTS):
             assert taken <= place + 0.5 and place < taken + 80, figure
 
+    def test_hold_no_more_than_their_place_where_the_page_is_widest(self, desk):
+        size = desk.page.viewport_size
+        desk.page.set_viewport_size(LAPTOP)
+        desk.page.wait_for_timeout(200)
+        heights = desk.page.evaluate(HEIGHTS)
+        desk.page.set_viewport_size(size)
+        for figure, place, taken in heights:
+            assert taken <= place + 0.5 and place < taken + 48, figure
+
     def test_fit_on_a_laptop_with_their_controls(self, desk):
         assert max(taken for _, _, taken in desk.page.evaluate(HEIGHTS)) <= 800
 
