@@ -13,6 +13,7 @@ import platform
 import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -35,11 +36,12 @@ def _run_erratum(key):
     return running.run_erratum(next(entry for entry in registry.ERRATA if entry.key == key))
 
 
-def _run_printed(label):
+def _run_printed(label, one_by_one):
     printed.load()
     if lacks := _without_a_world([label]):
         return left_out.entry("printed", label, *lacks)
-    return _unless_left_out(printed.run, label, "printed", label)
+    run = partial(printed.run, one_by_one=one_by_one)
+    return _unless_left_out(run, label, "printed", label)
 
 
 def _run_sentences(path):
@@ -66,15 +68,15 @@ def _unless_left_out(run, argument, kind, name):
         return left_out.entry(kind, name, error.name)
 
 
-def run_all(jobs=2):
+def run_all(jobs=2, one_by_one=False):
     """Evaluate every printed equation and the sentences' formulas, and run every check and erratum,
-    in `jobs` processes."""
+    in `jobs` processes; with `one_by_one`, also what each altered form gives."""
     from tqdm import tqdm
 
     registry.load()
     printed.load()
     with ProcessPoolExecutor(jobs) as pool:
-        pages = [pool.submit(_run_printed, label) for label in printed_labels()]
+        pages = [pool.submit(_run_printed, label, one_by_one) for label in printed_labels()]
         work = [pool.submit(_run_check, check.key) for check in registry.CHECKS]
         errata = [pool.submit(_run_erratum, entry.key) for entry in registry.ERRATA]
         prose = [pool.submit(_run_sentences, path) for path in chapters()]
@@ -220,7 +222,7 @@ def main(argv=None):
     try:
         if args.labels:
             return prove_each(args.labels, parser)
-        results = run_all(args.jobs)
+        results = run_all(args.jobs, one_by_one=bool(args.json))
     except ModuleNotFoundError as error:
         parser.error(f"{error}; the checks need the package's extra `proofs`, or `book` for all")
     print(table(results))

@@ -169,7 +169,7 @@ def test_shows_formulas_badges_and_descriptions(request, where, path):
 def test_a_badge_opens_from_the_keyboard(desk):
     badge = desk.page.locator("details.gdn-badge").first
     badge.evaluate("badge => { badge.open = false; }")
-    badge.locator("summary").focus()
+    badge.locator("> summary").focus()
     desk.page.keyboard.press("Enter")
     assert badge.get_attribute("open") is not None
     assert badge.locator(".gdn-badge-body").inner_text().strip()
@@ -247,6 +247,15 @@ class TestMovingFigures:
     def test_hold_their_place(self, request, where, path):
         for figure, place, taken in request.getfixturevalue(where).page.evaluate(HEIGHTS):
             assert taken <= place + 0.5 and place < taken + 80, figure
+
+    def test_hold_no_more_than_their_place_where_the_page_is_widest(self, desk):
+        size = desk.page.viewport_size
+        desk.page.set_viewport_size(LAPTOP)
+        desk.page.wait_for_timeout(200)
+        heights = desk.page.evaluate(HEIGHTS)
+        desk.page.set_viewport_size(size)
+        for figure, place, taken in heights:
+            assert taken <= place + 0.5 and place < taken + 48, figure
 
     def test_fit_on_a_laptop_with_their_controls(self, desk):
         assert max(taken for _, _, taken in desk.page.evaluate(HEIGHTS)) <= 800

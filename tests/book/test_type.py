@@ -12,6 +12,9 @@ ROOT = Path(__file__).parents[2]
 FACES = ROOT / "gdn_ref" / "figures" / "type"
 FIGURES = sorted((ROOT / "gdn_ref" / "figures").glob("*.py"))
 CHAPTERS = [path for path in pages() if re.match(r"chapters/\d\d_", path)] or ["no chapter"]
+BOXES = """() => [...document.querySelectorAll('section > :is(.exercise, .solution.toggle-hidden)')]
+    .filter(e => e.matches('.solution') || !e.querySelector('.math, pre, table, img'))
+    .map(e => e.getBoundingClientRect().right)"""
 LINE = """() => [...document.querySelectorAll('article section > p')]
     .filter((p) => !p.querySelector('.math, code') && p.clientHeight > 60)
     .map((p) => [p.textContent.length,
@@ -119,6 +122,11 @@ class TestAPage:
         assert visit.page.evaluate(family).startswith('"GDN Text"')
         loaded = "[...document.fonts].filter((f) => f.status === 'loaded').map((f) => f.family)"
         assert {"GDN Text", "GDN Mono"} <= {n.strip('"') for n in visit.page.evaluate(loaded)}
+
+    def test_folded_solutions_line_up_with_their_exercises(self, visit):
+        """A box that holds nothing but sentences is as wide as any other one of these."""
+        ends = visit.page.evaluate(BOXES)
+        assert len({round(x) for x in ends}) <= 1, ends
 
     def test_a_line_of_prose_has_60_to_80_letters(self, visit):
         """On average over paragraphs of three lines and more, the last line counting half."""

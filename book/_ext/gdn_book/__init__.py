@@ -5,6 +5,8 @@ The parts:
     results   reads the results of `python -m gdn_ref.proofs --json ...`
     rules     what makes the build fail: equations, checks and citations that do not match
     printed   what was done to each equation as it is printed; pages print what was evaluated
+    slips     each slip of an equation in its badge, and the data that hide it
+    signs     a formula that a script shows: HTML without typesetting
     badges    the note under each labelled equation
     formal    the fold under an equation that has a formal proof
     pages     the directives of the verification page
@@ -59,6 +61,7 @@ from . import (
     results,
     rules,
     slim,
+    slips,
     sources,
     symbols,
     together,
@@ -85,7 +88,7 @@ def setup(app):
         numbers,
     )
     parts += (rests, formal, launch, front, head, previews, symbols, colours, access)
-    parts += (quiet, opening, maths, pictures, slim, together)
+    parts += (slips, quiet, opening, maths, pictures, slim, together)
     for part in parts:
         part.connect(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

@@ -2,7 +2,7 @@
 
 from docutils import nodes
 
-from . import addresses, printed, rests, results, symbols
+from . import addresses, printed, rests, results, slips, symbols
 from .plain import prose
 
 
@@ -39,8 +39,16 @@ def badge(app, docname, label, found, legend=""):
     kind = "definition" if page.get("defines") or (meaning and not checks) else "checked"
     kind = "read" if page["kind"] == "read" else kind
     inside = [f"<p>{prose(meaning)}</p>"] if meaning else []
-    inside += [printed.details(page), *(_one_check(app, docname, c) for c in checks)]
-    inside += [legend, rests.badge(app, docname, label), _row(app, docname, label)]
+    inside += [
+        printed.details(page),
+        slips.fold(page),
+        *(_one_check(app, docname, c) for c in checks),
+    ]
+    inside += [
+        legend,
+        rests.badge(app, docname, label),
+        _row(app, docname, label),
+    ]
     return _details(kind, prose(printed.summary(page)), "".join(inside))
 
 

@@ -43,7 +43,7 @@ def finish_head(app, pagename, templatename, context, doctree):
         return
     body = context.get("body", "")
     app.add_js_file(None, body=MODE, priority=100)
-    for script in ("previews.js", "scroll.js", "maths.js"):
+    for script in ("previews.js", "scroll.js", "maths.js", "slips.js"):
         app.add_js_file(script, defer="defer")
     if "gdn-map" in body:
         app.add_js_file("chapter-map.js", defer="defer")

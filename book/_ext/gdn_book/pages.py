@@ -4,7 +4,7 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from . import printed, results, tables
+from . import printed, results, slips, tables
 from .equations import equation_table
 
 
@@ -43,7 +43,7 @@ class Totals(FromResults):
         seconds = sum(entry.get("seconds", 0) for entry in timed)
         versions = ", ".join(f"{k} {v}" for k, v in self.found.data.get("versions", {}).items())
         words = (
-            f"{printed.totals(self.found.printed)} "
+            f"{printed.totals(self.found.printed)} {slips.totals(self.found.printed)} "
             f"{printed.sentence_totals(self.found.sentences)} "
             f"Beside that, {len(self.found.by_label)} equations have {len(self.found.checks)} "
             f"checks of their own, which reject {rejected} of {mutants} mistakes written by hand, "

@@ -56,7 +56,7 @@ GDN.figure("alpha-beta-map", (host) => {
 
   // The plane: the row, where the decay takes it, and where the write does.
   const target = line(drawing, "value", 2, "7 5");
-  const targetName = text({ "text-anchor": "middle" }, "answers v");
+  const targetName = text({ "text-anchor": "middle" }, "returns v");
   const faded = line(drawing, "decay", 3, "2 4");
   const written = line(drawing, "key", 3);
   const keyArrow = line(drawing, "key", 3);

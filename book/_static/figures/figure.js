@@ -123,6 +123,48 @@ window.GDN = (() => {
     handle.setAttribute("aria-valuetext", text);
   };
 
+  // A point of view that walks round the middle of `drawing`: orthographic, `unit` pixels to one.
+  // A circle of `radius` pixels is its grip, by mouse, finger and arrow keys; draw() follows.
+  // look() gives the directions to the right, up and towards us; locate() goes back from pixels.
+  const turntable = (drawing, { centre, unit, radius, turn, tilt }, draw) => {
+    const look = () => {
+      const [t, u] = [turn, tilt].map((degrees) => degrees * Math.PI / 180);
+      const [ct, st, cu, su] = [Math.cos(t), Math.sin(t), Math.cos(u), Math.sin(u)];
+      return [[-st, ct, 0], [-su * ct, -su * st, cu], [cu * ct, cu * st, su]];
+    };
+    const view = (at) => look().map((axis) => axis.reduce((sum, x, i) => sum + x * at[i], 0));
+    const pixel = (at) => {
+      const [right, up] = view(at);
+      return [centre[0] + unit * right, centre[1] - unit * up];
+    };
+    const grip = svg(drawing, "circle",
+      { cx: centre[0], cy: centre[1], r: radius, fill: "transparent" });
+    const words = () => `Seen from ${turn}° round, ${tilt}° up.`;
+    const tell = () => say(grip, turn, `seen from ${turn} degrees round and ${tilt} degrees up`);
+    const walk = (round, up) => {
+      turn = ((Math.round(round) % 360) + 360) % 360;
+      tilt = Math.round(Math.max(-90, Math.min(90, up)));
+      tell();
+      draw();
+    };
+    let last = null, exact = [turn, tilt];
+    grip.setAttribute("aria-valuemin", 0);
+    grip.setAttribute("aria-valuemax", 359);
+    grip.addEventListener("pointerdown", () => { last = null; exact = [turn, tilt]; });
+    drag(drawing, grip, "point of view",
+      (at) => {
+        if (last) {
+          exact = [exact[0] - 0.6 * (at[0] - last[0]), exact[1] + 0.6 * (at[1] - last[1])];
+          walk(...exact);
+        }
+        last = at;
+      },
+      ([dx, dy]) => walk(turn + 5 * dx, tilt + 5 * dy));
+    grip.style.touchAction = "pan-y"; // up and down a finger scrolls the page
+    tell();
+    return { look, view, pixel, words };
+  };
+
   // A labelled slider; input(value) runs at once and on every change.
   const slider = (host, label, { min, max, step, value }, input) => {
     const row = html(part(host, "controls"), "label", { class: "gdn-slider" });
@@ -176,6 +218,6 @@ window.GDN = (() => {
   // The live text of a figure.
   const readout = (host) => html(host, "p", { class: "gdn-readout", "aria-live": "polite" });
 
-  return { figure, svg, html, write, low, canvas, panes, locate, drag, say, slider, buttons, choice, field,
-    readout };
+  return { figure, svg, html, write, low, canvas, panes, locate, drag, say, turntable, slider, buttons,
+    choice, field, readout };
 })();

@@ -8,19 +8,8 @@ GDN.figure("householder-3d", (host) => {
     "The unit sphere, its image, the key k and a row s, in three dimensions");
   const radians = (degrees) => degrees * Math.PI / 180;
 
-  let turn = 30, tilt = 18, beta = 1.4, angle = 50; // k is the third axis; s leans by `angle`
+  let beta = 1.4, angle = 50; // k is the third axis; s leans by `angle`
 
-  // Orthographic: the camera's right, up and towards-us directions.
-  const view = ([x, y, z]) => {
-    const [ct, st] = [Math.cos(radians(turn)), Math.sin(radians(turn))];
-    const [cu, su] = [Math.cos(radians(tilt)), Math.sin(radians(tilt))];
-    const near = ct * x + st * y;
-    return [-st * x + ct * y, cu * z - su * near, su * z + cu * near];
-  };
-  const pixel = (at) => {
-    const [right, up] = view(at);
-    return [centre[0] + unit * right, centre[1] - unit * up];
-  };
   const squash = ([x, y, z]) => [x, y, (1 - beta) * z];
 
   // Circles of latitude and longitude on the unit sphere; k is its pole.
@@ -65,9 +54,7 @@ GDN.figure("householder-3d", (host) => {
   };
   // The outline: the great circle whose image has its normal at right angles to our line of sight.
   const outline = (thin) => {
-    const sight = [Math.cos(radians(tilt)) * Math.cos(radians(turn)),
-      Math.cos(radians(tilt)) * Math.sin(radians(turn)), Math.sin(radians(tilt))];
-    const level = [-Math.sin(radians(turn)), Math.cos(radians(turn)), 0]; // orthogonal to it
+    const [level, , sight] = look(); // the first is orthogonal to our line of sight
     const pole = [thin * sight[0], thin * sight[1], sight[2]];
     const size = Math.hypot(...pole);
     const [a, b, c] = size > 1e-6 ? pole.map((value) => value / size) : [0, 0, 1];
@@ -87,9 +74,8 @@ GDN.figure("householder-3d", (host) => {
   };
 
   // The sphere is the handle.
-  const grip = GDN.svg(drawing, "circle", { cx: centre[0], cy: centre[1], r: 118,
-    fill: "transparent" });
-  grip.style.touchAction = "pan-y"; // up and down a finger scrolls the page
+  const { look, view, pixel, words } = GDN.turntable(drawing,
+    { centre, unit, radius: 118, turn: 30, tilt: 18 }, () => draw());
 
   let readout = null;
   const draw = () => {
@@ -125,34 +111,15 @@ GDN.figure("householder-3d", (host) => {
         text.setAttribute("y", pixel(tip)[1] + 14);
       }
     }
-    GDN.say(grip, turn, `seen from ${turn} degrees round and ${tilt} degrees up`);
     if (readout) {
       const ratio = Math.hypot(...moved) / Math.hypot(...leaning);
       const factor = (1 - beta).toFixed(2).replace("-", "−");
       readout.textContent = `β = ${beta.toFixed(2)}: lengths along k are multiplied by ${factor}, `
         + `lengths across k by 1. A row ${angle}° from k becomes ${ratio.toFixed(2)} times as `
-        + `long. Seen from ${turn}° round, ${tilt}° up.`;
+        + `long. ${words()}`;
     }
   };
 
-  const look = (round_, up) => {
-    turn = ((Math.round(round_) % 360) + 360) % 360;
-    tilt = Math.round(Math.max(-90, Math.min(90, up)));
-    draw();
-  };
-  let last = null, exact = [turn, tilt];
-  grip.setAttribute("aria-valuemin", 0);
-  grip.setAttribute("aria-valuemax", 359);
-  grip.addEventListener("pointerdown", () => { last = null; exact = [turn, tilt]; });
-  GDN.drag(drawing, grip, "point of view",
-    (at) => {
-      if (last) {
-        exact = [exact[0] - 0.6 * (at[0] - last[0]), exact[1] + 0.6 * (at[1] - last[1])];
-        look(...exact);
-      }
-      last = at;
-    },
-    ([dx, dy]) => look(turn + 5 * dx, tilt + 5 * dy));
   GDN.slider(host, "β", { min: 0, max: 2, step: 0.01, value: beta },
     (value) => { beta = value; draw(); });
   GDN.slider(host, "k to s, degrees", { min: 0, max: 180, step: 1, value: angle },

@@ -8,7 +8,8 @@ GDN.figure("loss-bowl", (host) => {
   const width = 420, height = 360, unit = 100, centre = [width / 2, height / 2];
   const limit = [1.95, 1.65], STAR = [0.8, 0.5], FIRST = 20;
   const drawing = GDN.canvas(host, width, height,
-    "A row s of the memory, the lines of rows that answer two tokens, and the path of the writes");
+    "A row s of the memory, the lines of rows that return the values of two tokens, and the path of "
+    + "the writes");
   const pixel = ([x, y]) => [centre[0] + unit * x, centre[1] - unit * y];
   const plane = ([px, py]) => [(px - centre[0]) / unit, (centre[1] - py) / unit];
   const clamp = (value, bound) => Math.max(-bound, Math.min(bound, value));
@@ -97,8 +98,8 @@ GDN.figure("loss-bowl", (host) => {
     if (readout) {
       const far = Math.hypot(rows.at(-1)[0] - STAR[0], rows.at(-1)[1] - STAR[1]);
       readout.textContent = `s = (${row.map(shown).join(", ")}), β = ${shown(beta)}, keys ${angle}° `
-        + `apart (cosine ${shown(cosine)}). Its answers are off by ${before.map(shown).join(" at k₁ and ")}`
-        + ` at k₂; after ${writes} ${writes === 1 ? "write" : "writes"} by `
+        + `apart (cosine ${shown(cosine)}). What it returns is off by `
+        + `${before.map(shown).join(" at k₁ and ")} at k₂; after ${writes} ${writes === 1 ? "write" : "writes"} by `
         + `${after.map(shown).join(" and ")}. Still ${shown(far)} from the row that recalls both.`;
     }
   };

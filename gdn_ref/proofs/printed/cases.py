@@ -7,7 +7,8 @@ query is orthogonal to some keys, and one draw has a single token.
 
 import numpy as np
 
-from .values import eliminated, inverse, is_exact
+from .draws import EQUAL_SIZES
+from .values import Refused, eliminated, inverse, is_exact
 
 GENERIC, UNIT, DEPENDENT, LONG, SINGLE = range(5)
 DRAWN = {  # which of them is a draw, by its arithmetic and its number
@@ -18,6 +19,12 @@ SIZES = {
     GENERIC: (6, 4, 3), UNIT: (7, 5, 8), DEPENDENT: (5, 3, 4), LONG: (8, 4, 2), SINGLE: (1, 2, 3),
 }  # fmt: skip
 
+# Properties of test data that hide mistakes (`slips` says which): a draw may have one of them.
+EMPTY, STILL, ORTHONORMAL = "an empty state", "no decay", "orthonormal keys"
+ONES, ONE_TOKEN, ONE_CHUNK = "write strengths of 1", "one token", "one chunk"
+EASY = (EMPTY, STILL, ORTHONORMAL, ONES, ONE_TOKEN, ONE_CHUNK, EQUAL_SIZES)
+HADAMARD = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2
+
 
 def case(draw):
     """The kind of a draw; more draws than these, asked for their sizes, begin again."""
@@ -27,12 +34,17 @@ def case(draw):
 def sizes(draw):
     """Tokens, d_k and d_v of a draw; no linear relation between them holds in all draws."""
     (T, d_k, d_v), again = SIZES[case(draw)], draw.seed % 1000 // 3
-    return T, d_k + again, d_v + again % 2
+    if draw.easy == ORTHONORMAL:
+        T, d_v = min(T, 4), 2  # fewer keys than dimensions, and no two sizes equal
+    T = 1 if draw.easy == ONE_TOKEN else T
+    return T, d_k + again, d_k if draw.easy == EQUAL_SIZES else d_v + again % 2
 
 
 def keys(draw, T, d_k):
     """The keys of a draw."""
     k = draw.array(T, d_k)
+    if draw.easy == ORTHONORMAL:
+        return orthonormal(k)
     if case(draw) == DEPENDENT:
         return k[:, :2] @ draw.array(2, d_k)  # of rank 2, fewer than tokens and dimensions
     if case(draw) == LONG:
@@ -41,6 +53,19 @@ def keys(draw, T, d_k):
         return k
     k = k + draw.array(1, d_k)
     return k / np.linalg.norm(k, axis=1, keepdims=True) if case(draw) == UNIT else k
+
+
+def orthonormal(k):
+    """As many orthonormal keys, whose products have no rounding errors."""
+    if len(k) > 4 or k.shape[1] < 4:
+        raise Refused(f"no {len(k)} orthonormal keys at hand in {k.shape[1]} dimensions")
+    return np.pad(HADAMARD[: len(k)], ((0, 0), (0, k.shape[1] - 4)))
+
+
+def state(draw, d_v, d_k):
+    """A state before the first token."""
+    S = draw.array(d_v, d_k)
+    return 0 * S if draw.easy == EMPTY else S
 
 
 def queries(draw, k):
@@ -75,7 +100,7 @@ def strengths(draw, T):
     chosen = {UNIT: {0: 2}, DEPENDENT: {0: 1, 1: 0, 2: 2}, LONG: {1: 0, 2: 1, 3: 2, 5: 1}}
     for t, strength in chosen.get(case(draw), {}).items():
         beta[t : t + 1] = beta[t : t + 1] * 0 + strength
-    return beta
+    return ones_if(draw, ONES, beta)
 
 
 def decays(draw, T):
@@ -83,7 +108,12 @@ def decays(draw, T):
     alpha = draw.between(0.5, 0.95, T)
     if case(draw) in (UNIT, DEPENDENT):
         alpha[2:3] = alpha[2:3] * 0 + 1
-    return alpha
+    return ones_if(draw, STILL, alpha)
+
+
+def ones_if(draw, easy, x):
+    """Ones in the place of these numbers, for a draw of this property."""
+    return x * 0 + 1 if draw.easy == easy else x
 
 
 def contained(worlds):

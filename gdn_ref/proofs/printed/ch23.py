@@ -80,7 +80,7 @@ def vectors(draw):
     D = draw.between(0.4, 0.95, T, d_k)
     if cases.case(draw) == cases.DEPENDENT:
         D[1, 0], D[2, 1] = 0 * D[1, 0], 0 * D[2, 1] + 1
-    return D, q, k, draw.array(T, d_v), a, b, draw.array(d_v, d_k)
+    return D, q, k, draw.array(T, d_v), a, b, cases.state(draw, d_v, d_k)
 
 
 @cache
@@ -127,7 +127,7 @@ def one_decay(draw):
     T, d_k, d_v = cases.sizes(draw)
     alpha, beta = cases.decays(draw, T), cases.strengths(draw, T)
     k = cases.keys(draw, T, d_k)
-    q, v, S = cases.queries(draw, k), draw.array(T, d_v), draw.array(d_v, d_k)
+    q, v, S = cases.queries(draw, k), draw.array(T, d_v), cases.state(draw, d_v, d_k)
     D, a = alpha[:, None] + 0 * k, (alpha * beta)[:, None] * k
     world = run(draw, D, q, k, beta[:, None] * v, a, k, S)
     Gamma = np.array([[np.prod(alpha[i + 1 : t + 1]) if i <= t else 0 * alpha[0]
@@ -146,7 +146,7 @@ def gates(draw):
     T, d_k, d_v = cases.sizes(draw)
     e, w = draw.between(0, 1, T, d_k), draw.between(0, 1, T, d_v)
     k, v, D = cases.keys(draw, T, d_k), draw.array(T, d_v), draw.between(0.4, 0.95, T, d_k)
-    S = draw.array(d_v, d_k)
+    S = cases.state(draw, d_v, d_k)
     if T > 1 and draw.exact:  # gates that are closed, and open
         e[0], e[1], w[1], w[2] = 0 * e[0], 0 * e[1] + 1, 0 * w[1], 0 * w[2] + 1
     if draw.exact:
@@ -203,7 +203,7 @@ def one_batch(draw):
     """Gradient steps that are all taken at the state before the chunk, one after the other."""
     draw = draw.anew(3)
     T, d_k, d_v = cases.sizes(draw)
-    k, v, S = cases.keys(draw, T, d_k), draw.array(T, d_v), draw.array(d_v, d_k)
+    k, v, S = cases.keys(draw, T, d_k), draw.array(T, d_v), cases.state(draw, d_v, d_k)
     eta = draw.between(0.1, 0.9, T)
     found = S
     for t in range(T):  # the gradient of |S k - v|^2 / 2 is (S k - v) k^T

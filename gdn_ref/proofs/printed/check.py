@@ -21,6 +21,7 @@ from .gaps import PASS, Nothing, verdict
 from .lexer import NotRead
 from .noise import idle, noise
 from .position import alone, settle
+from .slips import slips
 from .source import displays
 from .tree import render, statements
 from .values import NotExact, Refused
@@ -147,8 +148,9 @@ def load(text=""):
 # A label: its true form, its mutants.
 
 
-def run(label):
-    """Evaluate the printed form of `label` and of its mutants.
+def run(label, one_by_one=False):
+    """Evaluate the printed form of `label` and of its mutants; with `one_by_one`, also say what
+    each of these gives, and which data would hide it (`slips`).
 
     Returns a dict that JSON can hold; "problems" is empty if the printed form holds and every
     altered form is rejected or shown equal. An exception on the way is no verdict: "crashed" then
@@ -170,7 +172,7 @@ def run(label):
         "defines": entry.defines,
     }
     try:
-        result |= _evaluated(entry, display)
+        result |= _evaluated(entry, display, one_by_one)
     except (Refused, NotRead, NotExact) as error:
         result["problems"] = [f"cannot be evaluated: {error}"]
     except ModuleNotFoundError:
@@ -193,7 +195,7 @@ def _read(label, display):
     return {"kind": "read", "against": entry.against, "why": entry.why, "problems": problems}
 
 
-def _evaluated(entry, display):
+def _evaluated(entry, display, one_by_one):
     stated = statements(display.tex)
     remarks = " ".join(remark for statement in stated for remark in statement.remarks)
     if remarks != entry.words:
@@ -225,6 +227,8 @@ def _evaluated(entry, display):
     if not all(any(ev.cases[n] for ev in evaluators) for n in range(len(stated))):
         raise Nothing("no index satisfies the conditions: nothing is claimed")
     found |= altered(entry, stated, evaluators, draws)
+    if one_by_one:
+        found["slips"] = slips(entry, stated, evaluators, draws)
     found["letters"], held = noise(stated, evaluators, draws)
     for kind in ("mutants", "doubles", "alike"):
         found["problems"] += [f"survives: {what}" for what in found[kind]["survived"]]

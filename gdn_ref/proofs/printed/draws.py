@@ -7,13 +7,17 @@ import numpy as np
 from ..modular import P
 from .numbers import Dual, Residue
 
+EQUAL_SIZES = "equal sizes"
+
 
 @dataclass(frozen=True)
 class Draw:
-    """One draw. `exact` says in which arithmetic; `seed` which of its draws."""
+    """One draw. `exact` says in which arithmetic; `seed` which of its draws; `easy` a property of
+    its data that hides mistakes, one of `cases.EASY`."""
 
     exact: bool
     seed: int
+    easy: str = ""
     rng: np.random.Generator = field(init=False, compare=False)
 
     def __post_init__(self):
@@ -21,7 +25,7 @@ class Draw:
 
     def anew(self, n=0):
         """A draw from its beginning, number `n`: the same whatever was drawn before."""
-        return Draw(self.exact, self.seed + 1000 * n)
+        return Draw(self.exact, self.seed + 1000 * n, self.easy)
 
     def array(self, *shape):
         """Any numbers: normal in float64, uniform residues otherwise."""
@@ -38,7 +42,8 @@ class Draw:
 
     def sizes(self, count, low=2, high=40):
         """Different whole numbers, for the sizes in a formula of costs."""
-        return [int(n) for n in self.rng.choice(np.arange(low, high), size=count, replace=False)]
+        found = self.rng.choice(np.arange(low, high), size=count, replace=False)
+        return [int(n) for n in (found * 0 + found[:1] if self.easy == EQUAL_SIZES else found)]
 
     def numbers(self, count, low=1, high=4):
         """Small whole numbers, the same perhaps."""

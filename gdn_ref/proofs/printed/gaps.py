@@ -61,11 +61,29 @@ def verdict(altered, worlds, only=None):
 
 
 def _gap_of(statement, number, stated, ev):
+    tallies = [_Tally(relation, ev.world.near) for relation in relations(statement.claim)]
+    for _, sides in sides_of(statement, number, stated, ev):
+        for tally, a, b in zip(tallies, sides, sides[1:], strict=False):
+            tally.add(a, b)
+            if tally.off:
+                return tally.off
+    gaps = [tally.gap() for tally in tallies if tally.seen]
+    if not ev.cases[number] and max(gaps, default=0) <= FAIL:
+        raise Nothing("no index satisfies the conditions: nothing is claimed")
+    return max(gaps)
+
+
+def relations(claim):
+    """The relations between the sides of a claim; a side alone is asked to be equal."""
+    return claim.info if claim.kind == "chain" else ("=",)
+
+
+def sides_of(statement, number, stated, ev):
+    """`(values of the running letters, values of the sides)`, for each case spoken of."""
     claim = statement.claim
     chain = claim.kind == "chain"
     if chain and any(map(_same_text, claim.info, claim.parts, claim.parts[1:])):
         raise Refused("both sides are the same: nothing is claimed")
-    tallies = [_Tally(relation, ev.world.near) for relation in (claim.info if chain else ("=",))]
     ev.cases[number] = set()  # the numbers of the cases of which all is claimed
     runs = sorted(ev.free(*statement.nodes))
     for case in itertools.product(*(enumerate(ev.world.ranges[letter]) for letter in runs)):
@@ -83,14 +101,7 @@ def _gap_of(statement, number, stated, ev):
             sides = [ev.value(part, scope) for part in claim.parts[: None if met else -1]]
         else:
             sides = [asked_for(statement, number, stated, ev.world, scope), ev.value(claim, scope)]
-        for tally, a, b in zip(tallies, sides, sides[1:], strict=False):
-            tally.add(a, b)
-            if tally.off:
-                return tally.off
-    gaps = [tally.gap() for tally in tallies if tally.seen]
-    if not ev.cases[number] and max(gaps, default=0) <= FAIL:
-        raise Nothing("no index satisfies the conditions: nothing is claimed")
-    return max(gaps)
+        yield scope, sides
 
 
 def _same_text(relation, a, b):

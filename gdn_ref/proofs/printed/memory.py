@@ -25,7 +25,8 @@ def inputs(draw, T=None, d_k=None, d_v=None):
         q = cases.queries(draw, k)
     else:
         q, k = draw.array(T, d_k), draw.array(T, d_k)
-    return q, k, draw.array(T, d_v), draw.array(d_v, d_k)
+        k = cases.orthonormal(k) if draw.easy == cases.ORTHONORMAL else k
+    return q, k, draw.array(T, d_v), cases.state(draw, d_v, d_k)
 
 
 def run(q, k, v, S, step=linear_attention.step, more=()):
@@ -74,7 +75,8 @@ CHUNKS = {  # how long they are: all the same, the last one shorter, or any
 def chunks(draw):
     """Linear attention over chunks, of one token and of more; S_[n] is what the loop hands to
     chunk n."""
-    lengths, (_, d_k, d_v) = CHUNKS[cases.case(draw)], cases.sizes(draw)
+    lengths, (T, d_k, d_v) = CHUNKS[cases.case(draw)], cases.sizes(draw)
+    lengths = (T,) if draw.easy in (cases.ONE_CHUNK, cases.ONE_TOKEN) else lengths
     q, k, v, S = inputs(draw, sum(lengths), d_k, d_v)
     states, outputs = run(q, k, v, S)
     cuts = [0, *accumulate(lengths)]

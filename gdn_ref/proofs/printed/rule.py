@@ -75,8 +75,10 @@ def inputs(draw, T=None, d_k=None, d_v=None, decay=True):
     else:
         q, k = draw.array(T, d_k), draw.array(T, d_k)
         k = k if draw.exact else k + draw.array(1, d_k)
-        alpha, beta = draw.between(0.5, 0.95, T), draw.between(0.1, 1.9, T)
-    v, S = draw.array(T, d_v), draw.array(d_v, d_k)
+        k = cases.orthonormal(k) if draw.easy == cases.ORTHONORMAL else k
+        alpha = cases.ones_if(draw, cases.STILL, draw.between(0.5, 0.95, T))
+        beta = cases.ones_if(draw, cases.ONES, draw.between(0.1, 1.9, T))
+    v, S = draw.array(T, d_v), cases.state(draw, d_v, d_k)
     return q, k, v, alpha if decay else alpha * 0 + 1, beta, S
 
 
