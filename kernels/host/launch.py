@@ -59,10 +59,12 @@ class Launch:
             key += [n >= 2**31 for n in numbers]
         key = tuple(key)
         again = self.compiled.get(key)
-        ordinary = compiling() or watched()
-        if again is not None and again.by_itself is not None and not ordinary:
-            again.by_itself(grid, addresses, rows, numbers)
-            return
+        if again is not None:
+            if compiling():
+                return
+            if again.by_itself is not None and not watched():
+                again.by_itself(grid, addresses, rows, numbers)
+                return
         tiles = [tiled(x, n) for tiled, x, n in zip(self.tilings, tensors, rows, strict=False)]
         tiles += tensors[len(tiles) : self.apart]  # None, where there is no such tensor
         pointers = tensors[self.apart :]

@@ -123,6 +123,17 @@ def test_the_second_launch_goes_directly_to_the_stream_that_is_current(gpu):
         kernel.ways()
 
 
+def test_what_has_run_does_not_run_where_kernels_are_only_compiled(gpu):
+    """Its tensors have no memory of their own there."""
+    kernel, x = Kernel(), torch.zeros(8)
+    run = prepare(kernel)
+    run(x, None)
+    kernel.ways()
+    with host_launch.side_by_side():
+        run(x, None)
+    assert kernel.ways() == []
+
+
 def test_a_launch_takes_any_size(gpu):
     kernel, x = Kernel(), torch.zeros(8)
     launch = host_launch.launcher(kernel, Case(64), "types")

@@ -17,6 +17,8 @@ copied    The copy engine writes a tensor, threads read it. initcheck of 2026.4 
           it is written, and names the last chunk's states, which reach its threads so.
 """
 
+from collections import namedtuple
+
 import pytest
 import torch
 
@@ -42,9 +44,16 @@ ON = [
 ONE = gl.constexpr(gl.BlockedLayout([2], [32], [1], [0]))  # as `hopper.load_numbers` has them
 
 
-def launch(device, kernel, tensors, numbers, tilings=(), rows=(), **constants):
+GroupsGiven = namedtuple("GroupsGiven", "out_ptr number")
+RoundsGiven = namedtuple("RoundsGiven", "out_ptr rounds")
+CopiedGiven = namedtuple("CopiedGiven", "rows")
+ReadGiven = namedtuple("ReadGiven", "y_ptr out_ptr")
+Case = namedtuple("Case", "HASTY", defaults=(False,))
+
+
+def launch(device, kernel, tensors, numbers, tilings=(), rows=(), **case):
     new = launcher if device == "cuda" else gluon_on_cpu.launcher
-    run = new(kernel, constants, types(*tensors), tilings, num_warps=4)
+    run = new(kernel, Case(**case), types(*tensors), tilings, num_warps=4)
     run((64, 1, 1), tensors, numbers, rows)
 
 
@@ -62,11 +71,11 @@ def write_moved(out_ptr, number):
     gl.store(out_ptr + gl.arange(0, 128, moved), gl.convert_layout(number + i, moved))
 
 
-@gluon.jit(do_not_specialize=["number"])
-def groups_kernel(out_ptr, number):
+@gluon.jit
+def groups_kernel(given: GroupsGiven, case: gl.constexpr):
     """Each group of each program writes `number`, and some more, to 128 places."""
-    out_ptr += gl.program_id(0) * 384
-    number += gl.program_id(0)
+    out_ptr = given.out_ptr + gl.program_id(0) * 384
+    number = given.number + gl.program_id(0)
     gl.warp_specialize(
         [
             (write_moved, (out_ptr, number)),
@@ -110,16 +119,17 @@ def take(out_ptr, words, full, free, rounds, HASTY: gl.constexpr):
     gl.store(out_ptr + gl.arange(0, 64, COLUMNS), total)
 
 
-@gluon.jit(do_not_specialize=["rounds"])
-def words_kernel(out_ptr, rounds, HASTY: gl.constexpr):
+@gluon.jit
+def words_kernel(given: RoundsGiven, case: gl.constexpr):
     """The sum of the words that one warp has given the others."""
+    out_ptr = given.out_ptr + gl.program_id(0) * 64
     words = gl.allocate_shared_memory(gl.float32, [2, 64], LINE)
     full, free = signals(2, 1), signals(2, 1)
     fence_async_shared()
     gl.warp_specialize(
         [
-            (take, (out_ptr + gl.program_id(0) * 64, words, full, free, rounds, HASTY)),
-            (give, (words, full, free, rounds)),
+            (take, (out_ptr, words, full, free, given.rounds, case.HASTY)),
+            (give, (words, full, free, given.rounds)),
         ],
         worker_num_warps=[1],
         worker_num_regs=[40],
@@ -160,9 +170,10 @@ def take_sums(out_ptr, sums, full, free, rounds):
     gl.store(out_ptr + gl.arange(0, 64, COLUMNS), total)
 
 
-@gluon.jit(do_not_specialize=["rounds"])
-def sums_kernel(out_ptr, rounds):
+@gluon.jit
+def sums_kernel(given: RoundsGiven, case: gl.constexpr):
     """The sum of what three groups of warps have given a fourth."""
+    out_ptr, rounds = given.out_ptr + gl.program_id(0) * 64, given.rounds
     sums = gl.allocate_shared_memory(gl.float32, [3, 64], LINE)
     full, free = signals(1, 3), signals(1, 1)
     fence_async_shared()
@@ -171,7 +182,7 @@ def sums_kernel(out_ptr, rounds):
             (give_sums, (sums, 0, full, free, rounds)),
             (give_sums, (sums, 1, full, free, rounds)),
             (give_sums, (sums, 2, full, free, rounds)),
-            (take_sums, (out_ptr + gl.program_id(0) * 64, sums, full, free, rounds)),
+            (take_sums, (out_ptr, sums, full, free, rounds)),
         ],
         worker_num_warps=[4, 4, 4],
         worker_num_regs=[96, 96, 96],
@@ -186,7 +197,7 @@ def test_sums(device):
 
 
 @gluon.jit
-def copied_kernel(x, y):
+def copied_kernel(x, y, given: CopiedGiven, case: gl.constexpr):
     """`x` to `y`, 64 rows a program, by the copy engine."""
     tile = gl.allocate_shared_memory(x.dtype, [64, 64], x.layout)
     full = signals(1, 1).index(0)
@@ -200,10 +211,10 @@ def copied_kernel(x, y):
 
 
 @gluon.jit
-def read_kernel(y_ptr, out_ptr):
+def read_kernel(given: ReadGiven, case: gl.constexpr):
     """`out = y`, 64 rows of 64 a program, by threads."""
     i = gl.program_id(0) * 4096 + gl.arange(0, 4096, gl.BlockedLayout([8], [32], [4], [0]))
-    gl.store(out_ptr + i, gl.load(y_ptr + i))
+    gl.store(given.out_ptr + i, gl.load(given.y_ptr + i))
 
 
 @pytest.mark.parametrize("device", ON)
@@ -211,6 +222,6 @@ def test_copied(device):
     x = torch.randn(64 * 64, 64, dtype=torch.float16, device=device)
     y, out = torch.empty_like(x), torch.empty_like(x)
     tilings = (tiling(x.dtype, x.shape[1], 64, 64),) * 2
-    launch(device, copied_kernel, (x, y), (), tilings, (x.shape[0],) * 2)
+    launch(device, copied_kernel, (x, y), (x.shape[0],), tilings, (x.shape[0],) * 2)
     launch(device, read_kernel, (y, out), ())
     assert torch.equal(x.cpu(), out.cpu())
