@@ -19,10 +19,14 @@ LINE = """() => [...document.querySelectorAll('article section > p')]
     .filter((p) => !p.querySelector('.math, code') && p.clientHeight > 60)
     .map((p) => [p.textContent.length,
                  p.clientHeight / parseFloat(getComputedStyle(p).lineHeight)])"""
-NARROWER = """() => [...document.querySelectorAll('article pre')].filter((pre) =>
-    pre.checkVisibility() && pre.scrollWidth > pre.clientWidth + 1
-    && pre.textContent.split('\\n').every((line) => line.length <= 100))
-    .map((pre) => pre.textContent)"""
+NARROWER = """() => {
+    for (const folded of document.querySelectorAll('.toggle-hidden'))
+        folded.classList.remove('toggle-hidden');
+    return [...document.querySelectorAll('article pre')].filter((pre) =>
+        pre.checkVisibility() && pre.scrollWidth > pre.clientWidth + 1
+        && pre.textContent.split('\\n').every((line) => line.length <= 100))
+        .map((pre) => pre.textContent);
+}"""
 
 
 def letters(face):
