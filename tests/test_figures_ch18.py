@@ -12,7 +12,7 @@ import torch
 from matplotlib.figure import Figure
 
 from gdn_ref.distributed import cost
-from gdn_ref.distributed.response import LEAST
+from gdn_ref.distributed.felt import LEAST
 from gdn_ref.figures import ch18, ch18_balance, ch18_model, ch18_processes, ch18_records
 from gdn_ref.figures.ch17_serve import requests
 from gdn_ref.figures.places import LOG

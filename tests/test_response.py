@@ -7,7 +7,7 @@ import torch
 from tolerances import FORMS, relative_error
 
 import gdn_ref
-from gdn_ref.distributed import CPContext, response
+from gdn_ref.distributed import CPContext, felt, response
 
 F64 = {"dtype": torch.float64}
 OPTIONS = {
@@ -17,9 +17,11 @@ OPTIONS = {
 T, H, HV, K, V = 300, 2, 4, 6, 5
 
 
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(response, "BLOCK", 64)
+@pytest.fixture(autouse=True, params=[40, 1024])
+def small_blocks(request, monkeypatch):
+    """Of bounds, and of runs: up to eight a span, the last one not whole, or one."""
+    monkeypatch.setattr(response, "block_length", lambda n: min(n, request.param))
+    monkeypatch.setattr(felt, "BLOCK", 64)
 
 
 def tokens(decays, most=1.0, size=1.0):
@@ -35,7 +37,7 @@ def responded(tokens, **options):
     cp = CPContext.alone(torch.tensor([0, 2 * T]), 1, 2)
     options, dtype = {**OPTIONS, **options}, torch.float64
     _, k, _, g, beta = tokens
-    bounds = response.Bounds(options, k, g, beta, {}, cp.entered, dtype)
+    bounds = felt.Bounds(options, k, g, beta, {}, cp.entered, dtype)
     found = response.respond(options, tokens, bounds, cp.entered, dtype)
     return found, cp.entered
 
@@ -91,6 +93,31 @@ def test_nothing_is_left_out_that_grows_again(most, size, options):
     assert felt.all() == (most > 2 or size > 1)
     error = (found.F - F).norm() / F.norm() if felt.all() else F.norm()
     assert error <= 1e-12
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_outputs_of_16_bits_feel_a_state_for_less_long(dtype):
+    """exp(-6.2) is 1/4 of bfloat16's rounding, exp(-17.3) of float32's."""
+    q, k, v, g, beta = tokens((-0.05, -0.05, -0.1, -0.1))
+    given = [x.to(dtype) for x in (q, k, v)] + [g.float(), beta.float()]
+    bounds = felt.Bounds(
+        OPTIONS, given[1], *given[3:], {}, responded((q, k, v, g, beta))[1], torch.float32
+    )
+    eps = [torch.finfo(x).eps / 4 for x in (torch.float32, dtype)]
+    assert bounds.answered(*eps) == ([[300, 192]] if dtype == torch.float32 else [[300, 64]])
+
+
+def test_the_gradient_of_the_state_is_the_product_with_what_is_read_of_it():
+    given = tokens((-0.01, -3.0, -3.0, -0.2))
+    found, _ = responded(given)
+    do = torch.randn(1, T, HV, V, **F64)
+    O, _ = carried(given, use_qk_l2norm_in_kernel=True)
+    assert (
+        relative_error(
+            found.product(do, torch.float64)[0], torch.einsum("thv,thk->hvk", do[0], O[0])
+        )
+        <= FORMS
+    )
 
 
 def test_a_number_that_is_none_is_felt():

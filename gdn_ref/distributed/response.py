@@ -1,58 +1,54 @@
-"""How far into a piece the state before it is felt, and what comes of it there.
+"""What comes of the state before a piece, for as long as the piece feels it (`felt`).
 
 What a piece makes of the state before it is S F, and row t of its outputs gets S F_t q_t more than
-without (eq-shard-state). No F_t can stretch a vector by more than the product of what its steps
-can, so that
+without (eq-shard-state). Heads forget at different paces. Where the last state does not feel the
+first one, F is zero, and only those outputs are answered for that do; elsewhere all of them are.
 
-    |F_t| <= exp(c_t),     c_t = sum over s <= t of  g_s + ln max(1, |1 - beta_s |k_s|^2|),
-
-and with keys of unit length and strengths up to 2 only the decays are left. Once that is below
-`LEAST` of a state's rounding for good, the state before the piece is not felt any more: F is zero,
-and nothing needs putting right. Heads forget at different paces, so each is a sequence of its own
-for the rule, as long as it feels the state: packed, side by side, in one call, whose values are
-zero and whose first states are the identity. A head without decay feels it to the end.
+One head may feel long, and a run of many tokens is a chain that leaves most of a GPU idle. So what
+a head feels of a piece, a span, is cut into blocks of equal length, all side by side in one call of
+the rule, whose values are zero and whose first states are the identity. The maps of the blocks
+before then carry a block's queries to the beginning of its piece (eq-affine-compose).
 """
 
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
-from math import log
 
-import numpy as np
 import torch
-from torch.nn.functional import pad
 
-from ..ops import log_decay
+from .felt import LEAST
 from .local import run
 
-LEAST = 1 / 4  # of the distance from 1 to the next number: less than that changes no state
-BLOCK = 512  # tokens of which one bound is computed: few enough blocks for the host
+SHORTEST, MOST = 1024, 8  # tokens of a block; blocks of a span, if that does not make them shorter
 
 
 @dataclass
 class Response:
-    """Of the pieces that a state enters.
+    """Of the pieces that a state enters; a span is what one key head feels of one of them.
 
     tokens : for each piece, how many of its tokens feel that state, by key head
-    O_F : [all of these, HV / H, K], what their queries read of it, F_t q_t
+    O_F : [HV / H, blocks, L, K], what their queries read of that state, F_t q_t
     F : [pieces, HV, K, K]
+    at : [blocks, L], the rows of these tokens, key head by key head, in `[T H, ...]`
+    of : [pieces H, at most MOST], the blocks of each span, and their number where there is none
     """
 
     tokens: list
     O_F: torch.Tensor
     F: torch.Tensor
+    at: torch.Tensor
+    of: torch.Tensor
 
     def parts(self, pieces):
         """`its place, rows, value heads, O_F [HV / H, rows, K]` where a state is felt, in turn."""
-        first, group = 0, self.O_F.shape[1]
-        O_F = self.O_F.transpose(0, 1)
+        group, _, L, _ = self.O_F.shape
+        first, O_F = 0, self.O_F.flatten(1, 2)
         for place, (piece, counts) in enumerate(zip(pieces, self.tokens, strict=True)):
             for h, n in enumerate(counts):
                 heads = slice(h * group, (h + 1) * group)
-                if n:
-                    rows = slice(piece.begin, piece.begin + n)
-                    yield place, rows, heads, O_F[:, first : first + n]
-                first += n
+                rows = slice(piece.begin, piece.begin + n)
+                yield place, rows, heads, O_F[:, first : first + n]
+                first += L * whole_blocks(n, L)
 
     def correct(self, pieces, o, S):
         """Add O_F S^T to the outputs, [1, T, HV, V], in place; S is [pieces, HV, V, K]."""
@@ -60,13 +56,13 @@ class Response:
         for place, rows, heads, O_F in self.parts(pieces):
             o[heads, rows].baddbmm_(O_F, S[place, heads])
 
-    def product(self, pieces, do, dtype):
+    def product(self, do, dtype):
         """dO^T O_F, [pieces, HV, V, K], added up in this dtype, float32 at least."""
-        V, dO = do.shape[3], do[0].permute(1, 2, 0)
-        M = do.new_zeros(*self.F.shape[:2], V, self.F.shape[3], dtype=dtype)
-        for place, rows, heads, O_F in self.parts(pieces):
-            M[place, heads] = product(dO[heads, :, rows], O_F, dtype)
-        return M
+        group, count = self.O_F.shape[:2]
+        dO = cut(do, do.shape[2] // group, self.at).permute(2, 0, 1, 3).flatten(0, 1)
+        M = product(dO.mT, self.O_F.flatten(0, 1), dtype).unflatten(0, (group, count))
+        M = torch.cat([M, torch.zeros_like(M[:, :1])], dim=1)[:, self.of].sum(2)
+        return M.unflatten(1, (len(self.F), -1)).permute(1, 2, 0, 3, 4).flatten(1, 2)
 
 
 def product(a, b, dtype):
@@ -115,102 +111,75 @@ def respond(options, tokens, bounds, pieces, dtype):
     q, k, v, *_ = tokens
     H, K = k.shape[2:]
     group, device = v.shape[2] // H, v.device
-    counts = bounds.felt(torch.finfo(dtype).eps * LEAST)
+    counts = bounds.answered(*(LEAST * torch.finfo(x).eps for x in (dtype, v.dtype)))
     spans = [(p, h, n) for p, ns in zip(pieces, counts, strict=True) for h, n in enumerate(ns)]
-    # what the device needs of that, before it has anything else to do here
-    lengths = [n for *_, n in spans]
-    first = [0, *accumulate(lengths)]  # the place of each span among all
-    total, borders = first[-1], torch.tensor(first, dtype=torch.int32, device=device)
-    base = [(p.begin - at) * H + h for (p, h, _), at in zip(spans, first, strict=False)]
-    base, lengths = torch.tensor([base, lengths], device=device)
-    forgotten = torch.tensor([n < p.end - p.begin for p, _, n in spans], device=device)
-    at = base.repeat_interleave(lengths, output_size=total)
-    at += torch.arange(0, H * total, H, device=device)
-
-    def packed(x):
-        """[1, tokens, heads of the group, ...], head after head."""
-        if x is None:
-            return None
-        x = x[0].unflatten(1, (H, -1))
-        if x.is_contiguous():  # which is faster
-            return x.flatten(0, 1).index_select(0, at)[None]
-        return x[at // H, at % H][None]
-
-    q, k, g, beta = map(packed, (q, k, bounds.g, bounds.beta))
-    one = torch.eye(K, dtype=dtype, device=device).expand(len(spans), group, K, K)
-    zeros = v.new_zeros(1, total, group, K)
+    L = block_length(max(n for *_, n in spans))
+    many = [whole_blocks(n, L) for *_, n in spans]
+    blocks = [(p, h, n) for (p, h, _), m in zip(spans, many, strict=True) for n in range(m)]
+    ends, most = list(accumulate(many)), max(many)
+    # what the device needs of that, sent at once, before it has anything else to do here
+    numbers = [[(p.begin + n * L) * H + h for p, h, n in blocks]]  # a block's first row, by head
+    numbers += [[(p.end - 1) * H + h for p, h, _ in blocks], [n for *_, n in blocks]]
+    numbers += [[n - 1 for n in ends], [int(n < p.end - p.begin) for p, _, n in spans]]
+    of = [
+        e - m + n if n < m else len(blocks)
+        for e, m in zip(ends, many, strict=True)
+        for n in range(most)
+    ]
+    numbers += [of]
+    sent = torch.tensor(sum(numbers, []), device=device)
+    first, end, place, last, forgotten, of = sent.split([len(x) for x in numbers])
+    rows = first[:, None] + torch.arange(0, L * H, H, device=device)
+    at = rows.clamp(max=end[:, None])
+    q, k, g, beta = (None if x is None else cut(x, H, at) for x in (q, k, bounds.g, bounds.beta))
+    if any(
+        p.begin + (n + 1) * L > p.end for p, _, n in blocks
+    ):  # no tokens: neither step nor query
+        past = (rows > end[:, None])[..., None]
+        g, beta = (None if x is None else x.masked_fill(past, 0) for x in (g, beta))
+        q = q.masked_fill(past[..., None], 0)
+    one = torch.eye(K, dtype=dtype, device=device)
+    ones = one.expand(len(blocks), group, K, K).contiguous()
+    zeros = v.new_zeros(len(blocks), L, group, K)
     plain = {name: False for name in options if name.startswith(("use_gate", "use_beta", "allow"))}
-    O_F, F = run(options | plain, (q, k, zeros, g, beta), {}, one.contiguous(), borders)
-    F.masked_fill_(forgotten[:, None, None, None], 0)
-    return Response(counts, O_F[0], F.view(len(pieces), -1, K, K))
+    O_F, F = run(options | plain, (q, k, zeros, g, beta), {}, ones, None)
+    O_F = O_F.permute(2, 0, 1, 3)
+    if most > 1:
+        place = place[:, None, None, None]
+        F = joined(F, place, most)
+        before = torch.where(place > 0, F.roll(1, 0), one).to(O_F.dtype)
+        O_F = O_F @ before.transpose(0, 1).mT
+    F = F[last].masked_fill_(forgotten[:, None, None, None].bool(), 0)
+    F = F.view(len(pieces), -1, K, K)
+    return Response(counts, O_F.contiguous(), F, at, of.view(-1, most))
 
 
-class Bounds:
-    """How far into some pieces the states before them are felt.
+def cut(x, H, at):
+    """[1, T, heads, ...] as [blocks, L, heads / H, ...]: for each block the heads of a key head."""
+    x = x[0].unflatten(1, (H, -1))
+    if x.is_contiguous():  # which is faster
+        return x.flatten(0, 1).index_select(0, at.flatten()).unflatten(0, at.shape)
+    return x[at // H, at % H]
 
-    Of each block of tokens only the sum and the largest of its log-decays count, and the smallest
-    and the largest of its steps beta |k|^2: enough for a bound above c_t at any of its tokens. The
-    device finds these and sends them to the host, which does the rest when `felt` asks.
 
-    g, beta : log-decays, or None, and strengths, as the recurrence has them
+def block_length(longest):
+    """Tokens of a block, where the head that feels longest does so for this many."""
+    return min(longest, max(SHORTEST, 64 * whole_blocks(longest, 64 * MOST)))
+
+
+def whole_blocks(n, length):
+    """How many blocks n tokens take."""
+    return -(-n // length)
+
+
+def joined(F, place, most):
+    """The map from the beginning of a span of `most` blocks at most to the end of each of them.
+
+    `place` is a block's place in its span. After each round a map is of twice as many blocks
+    (eq-affine-compose), as in `tree`.
     """
-
-    def __init__(self, options, k, g, beta, gate, pieces, dtype):
-        self.g, self.beta = active(options, g, beta, gate, dtype)
-        self.pieces, self.H = pieces, k.shape[2]
-        step = self.beta[0]
-        if not options["use_qk_l2norm_in_kernel"]:  # else no key is longer than 1
-            length = k[0].to(dtype).square().sum(-1)
-            step = step * length.repeat_interleave(step.shape[1] // self.H, 1)
-        self.found = [self.extremes(step, piece.rows) for piece in pieces]
-        self.ready = torch.cuda.Event() if k.is_cuda else None
-        if self.ready is not None:
-            self.ready.record()
-
-    def extremes(self, step, rows):
-        """[blocks, HV] each: smallest and largest step, sum and largest of the log-decays."""
-        if rows.stop == rows.start:
-            return None
-        found = list(blocks(step[rows]).aminmax(dim=1))
-        if self.g is not None:
-            decays = blocks(self.g[0, rows])
-            found += [decays.sum(1, dtype=torch.float64), decays.amax(1)]
-        return [x.to("cpu", non_blocking=True) for x in found]
-
-    def felt(self, least):
-        """For each piece, by key head: the tokens up to the last block that can feel this much."""
-        if self.ready is not None:
-            self.ready.synchronize()
-        return [self.tokens(p, x, log(least)) for p, x in zip(self.pieces, self.found, strict=True)]
-
-    def tokens(self, piece, extremes, least):
-        """Of one piece; in NumPy, for threads that have to wake up take longer than this."""
-        if extremes is None:
-            return [0] * self.H
-        low, high, *decays = (x.numpy().astype(np.float64) for x in extremes)
-        growth = np.log(np.maximum(np.maximum(abs(1 - low), abs(1 - high)), 1))
-        whole = inside = BLOCK * growth
-        if decays:
-            total, largest = decays
-            whole, inside = total + whole, np.maximum(BLOCK * largest + inside, 0)
-        before = np.concatenate([np.zeros_like(whole[:1]), whole.cumsum(0)[:-1]])
-        is_felt = ~(before + inside < least)  # a NaN is
-        last = BLOCK * (np.arange(1, 1 + len(is_felt))[:, None] * is_felt).max(0)
-        last = last.reshape(self.H, -1).max(1)
-        return np.minimum(last, piece.end - piece.begin).tolist()
-
-
-def blocks(x):
-    """[tokens, heads] as [blocks, BLOCK, heads], with zeros at the end."""
-    missing = -len(x) % BLOCK
-    return (pad(x, (0, 0, 0, missing)) if missing else x).unflatten(0, (-1, BLOCK))
-
-
-def active(options, g, beta, gate, dtype):
-    """Log-decays, or None, and strengths, as the recurrence has them."""
-    g, beta = (None if x is None else x.to(dtype) for x in (g, beta))
-    if options["use_gate_in_kernel"]:
-        g = log_decay(g, *(None if x is None else x.to(dtype) for x in gate.values()))
-    if options["use_beta_sigmoid_in_kernel"]:
-        beta = (2 if options["allow_neg_eigval"] else 1) * torch.sigmoid(beta)
-    return g, beta
+    far = 1
+    while far < most:
+        F = torch.cat([F[:far], torch.where(place[far:] >= far, F[:-far] @ F[far:], F[far:])])
+        far *= 2
+    return F

@@ -7,7 +7,8 @@ What comes to a piece of a sequence from the left is one state, S_in. Everything
 Each rank finds all four without knowing S_in, in two runs of the ordinary rule. The first, from the
 empty state, is its share of the work: O_0 and G. The second has zeros for values, and the identity
 for a first state: what the rule makes of its rows is F, and row t of its outputs is what a query
-reads of S_in, F_t q_t. It ends, head by head, where decay has left nothing of S_in (`response`).
+reads of S_in, F_t q_t. It ends, head by head, where decay has left nothing of S_in (`felt`), and
+has many blocks side by side (`response`).
 
 So all ranks run at the same time, then states go along the chain (`exchange`), then a product puts
 right those outputs that feel S_in. Backward O_F serves again. With dS_out the gradient of what a
@@ -35,10 +36,11 @@ from ..types import Backend
 from .agreement import agree
 from .context import CPContext
 from .exchange import incoming, leaving
+from .felt import Bounds
 from .heads import by_heads
 from .local import exact_dtype, gradients, run
 from .relay import Relay
-from .response import Beside, Bounds, Response, respond
+from .response import Beside, Response, respond
 
 PARALLEL = ("sequence", "relay", "heads")
 
@@ -164,7 +166,9 @@ class Sharded(torch.autograd.Function):
         S_last[sequence] = S_out[place]
 
         ctx.cp, ctx.options, ctx.felt = cp, options, response and response.tokens
-        answer = (response.O_F, response.F) if response else (None, None)
+        answer = (None,) * 4
+        if response:
+            answer = response.O_F, response.F, response.at, response.of
         ctx.save_for_backward(*tokens, A_log, dt_bias, S_first, S, *answer, *kept)
         return o, S_last
 
@@ -172,8 +176,8 @@ class Sharded(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, do, dS_last):
         cp, options = ctx.cp, ctx.options
-        *tensors, S_first, S, O_F, F = ctx.saved_tensors[:11]
-        kept = ctx.saved_tensors[11:]
+        *tensors, S_first, S, O_F, F, at, of = ctx.saved_tensors[:13]
+        kept = ctx.saved_tensors[13:]
         agreed = agree(cp, "backward of chunk_gated_delta_rule", dict)
 
         dS_out = torch.zeros_like(S)  # of the state after each piece
@@ -181,7 +185,7 @@ class Sharded(torch.autograd.Function):
         dS_out[place] = dS_last[sequence]
         maps = {}
         if cp.entered:
-            M = Response(ctx.felt, O_F, F).product(cp.entered, do, S.dtype)  # dO^T O_F
+            M = Response(ctx.felt, O_F, F, at, of).product(do, S.dtype)  # dO^T O_F
             for p, F_p, M_p in zip(cp.entered, F, M, strict=True):
                 map_ = F_p.mT, M_p
                 maps[p.index] = map_ if p.after else (None, leaving(map_, dS_out[p.index]))

@@ -9,7 +9,7 @@ import json
 import torch
 
 from ..distributed import CPContext
-from ..distributed.response import LEAST, Bounds
+from ..distributed.felt import LEAST, Bounds
 from .ch18_model import (
     GROUPS,
     Layer,
