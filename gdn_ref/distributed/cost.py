@@ -64,6 +64,17 @@ def neighbours(reverse):
     return (after, before) if reverse else (before, after)
 
 
+def balanced(T, ranks, beyond, chunk=64):
+    """Lengths of the shards of one sequence, so that the parts of all ranks take equally long.
+
+    `beyond` is what a token costs another rank more than the first one, which computes no map, in
+    parts of what it costs that (eq-shard-speedup). Whole chunks; the rest is the first rank's, too.
+    Forward. Backward no rank computes more than its share, and equal shards are best.
+    """
+    other = int(T / (ranks + beyond)) // chunk * chunk
+    return [T - (ranks - 1) * other] + [other] * (ranks - 1)
+
+
 def tree_rounds(ctx, reverse):
     """Messages `(source, target, is_state)` of each round, from piece to piece, each twice as far.
 

@@ -121,20 +121,14 @@ def respond(options, tokens, bounds, pieces, dtype):
     numbers = [[(p.begin + n * L) * H + h for p, h, n in blocks]]  # a block's first row, by head
     numbers += [[(p.end - 1) * H + h for p, h, _ in blocks], [n for *_, n in blocks]]
     numbers += [[n - 1 for n in ends], [int(n < p.end - p.begin) for p, _, n in spans]]
-    of = [
-        e - m + n if n < m else len(blocks)
-        for e, m in zip(ends, many, strict=True)
-        for n in range(most)
-    ]
-    numbers += [of]
+    there = [(e - m + n, n < m) for e, m in zip(ends, many, strict=True) for n in range(most)]
+    numbers += [[n if is_there else len(blocks) for n, is_there in there]]
     sent = torch.tensor(sum(numbers, []), device=device)
     first, end, place, last, forgotten, of = sent.split([len(x) for x in numbers])
     rows = first[:, None] + torch.arange(0, L * H, H, device=device)
     at = rows.clamp(max=end[:, None])
     q, k, g, beta = (None if x is None else cut(x, H, at) for x in (q, k, bounds.g, bounds.beta))
-    if any(
-        p.begin + (n + 1) * L > p.end for p, _, n in blocks
-    ):  # no tokens: neither step nor query
+    if any(p.begin + (n + 1) * L > p.end for p, _, n in blocks):  # no tokens, no steps, no outputs
         past = (rows > end[:, None])[..., None]
         g, beta = (None if x is None else x.masked_fill(past, 0) for x in (g, beta))
         q = q.masked_fill(past[..., None], 0)

@@ -6,7 +6,8 @@
 The first takes N cards (NCCL), or N processes without any (gloo; then give small sizes, such as
 `--tokens 512 --heads 2 4 --size 16 --dtype float32`). For one sequence, for a packed batch whose
 sequences cross the ranks, for one sequence in zig-zag shards, and for one whose first rank has more
-tokens, for it computes no map; and for each way to work in parallel:
+tokens, for it computes no map (as many more as balance the forward passes of the ranks' parts, or
+`--first`); and for each way to work in parallel:
 
 errors     of the ranks' outputs, states and gradients against one card: the worst rank's, relative
            Frobenius
@@ -15,6 +16,8 @@ bytes      sent by each rank in both passes, and as derived
 fla        flash-linear-attention's context parallelism, where it is installed and takes the batch
 exchange_s the slowest rank's time of the exchange alone, forward; its cost is derived in seconds of
            the assumed link (`gdn_ref.distributed.cost`)
+parts      each rank's part alone, on its card, with the states of the others given
+marks      of both passes, by rank: when the device and the host had come how far (`rank_marks`)
 
 The second takes one card, and each rank's part in turn with the states of the others given: what a
 rank does beyond its share of one card's time is `beyond`. That is the model of chapter 18.
@@ -32,11 +35,14 @@ from unittest.mock import patch
 
 import torch
 import torch.distributed as dist
+from rank_marks import lines, marks, synchronize
 
 import gdn_ref
 from gdn_ref import distributed
 from gdn_ref.distributed import cost, exchange, relay, rule
 
+WAYS = ("ring", "all_gather", "tree", "relay", "heads", "fla")
+BATCHES = ("one sequence", "packed", "zig-zag", "uneven")
 NAMES = ("o", "S", "dq", "dk", "dv", "dg", "dbeta")
 BANDWIDTH = 200e9  # of the link that `cost` assumes
 OPTIONS = {"use_qk_l2norm_in_kernel": True, "output_final_state": True, "state_v_first": True}
@@ -52,9 +58,11 @@ def arguments():
         "--rows", type=int, default=5, help="timed calls, of which the median counts"
     )
     parser.add_argument(
-        "--first", type=float, default=1.12,
+        "--first", type=float,
         help="tokens of the first rank for each token of another, in the batch of uneven shards",
     )  # fmt: skip
+    parser.add_argument("--ways", nargs="+", default=WAYS, choices=WAYS)
+    parser.add_argument("--batches", nargs="+", default=BATCHES, choices=BATCHES)
     parser.add_argument("--in-turn", type=int, nargs="+", help="numbers of ranks, on one card")
     parser.add_argument("--json", type=Path)
     return parser.parse_args()
@@ -71,21 +79,15 @@ def inputs(given, device):
     return (q, k, v, g, torch.rand(1, T, HV, **on)), do
 
 
-def wait(device):
-    """Until the card is done."""
-    if device.type == "cuda":
-        torch.cuda.synchronize()
-
-
 def seconds(call, rows, device, together=lambda: None):
     """Median time of a call, after two that do not count."""
     times = []
     for row in range(rows + 2):
         together()
-        wait(device)
+        synchronize(device)
         begin = time.perf_counter()
         call()
-        wait(device)
+        synchronize(device)
         if row > 1:
             times.append(time.perf_counter() - begin)
     return median(times)
@@ -126,10 +128,41 @@ def derived_seconds(cp, HV, D):
     return cost.costs(cp, bytes_, bytes_)[cp.exchange] / BANDWIDTH
 
 
-def uneven(T, R, first):
-    """Lengths of R shards, whole chunks, the first one longer by this factor."""
-    other = round(T / (first + R - 1) / 64) * 64
-    return [T - (R - 1) * other] + [other] * (R - 1)
+def given_states(cp, maps, like, reverse=False):
+    """What would come from the other ranks; zeros take as long."""
+    before, _ = cost.neighbours(reverse)
+    return {p.index: torch.zeros_like(like) for p in cp.mine if before(p) is not None}
+
+
+def no_ring(cp, leave, like, reverse=False):
+    """The relay's part of one rank: every state is there."""
+    before, after = cost.neighbours(reverse)
+    states = given_states(cp, None, like, reverse)
+    for p in cp.mine:
+        if after(p) is not None:
+            leave(p, states.get(p.index))
+    return states
+
+
+def part(given, tokens, do, cp, parallel, device):
+    """Both passes of one rank alone, which waits for nobody: seconds."""
+    calls = passes(
+        distributed.chunk_gated_delta_rule, [cp.shard(x) for x in tokens], cp.shard(do),
+        cp_context=cp, parallel=parallel,
+    )  # fmt: skip
+    with patch.object(rule, "incoming", given_states), patch.object(relay, "ring", no_ring):
+        return [seconds(call, given.rows, device) for call in calls]
+
+
+def parts(given, tokens, do, device):
+    """Of one sequence in equal shards: each rank's part alone, and how much more a token takes on
+    another rank than on the first one, forward."""
+    cu_seqlens, R = torch.tensor([0, given.tokens]), dist.get_world_size()
+    cp = distributed.CPContext.alone(cu_seqlens, dist.get_rank(), R)
+    found = [None] * R
+    dist.all_gather_object(found, part(given, tokens, do, cp, "sequence", device))
+    first, *others = (forward for forward, _ in found)
+    return found, max(max(others, default=0) / first - 1, 0)
 
 
 def against_one(given, tokens, do, cu_seqlens, layout, lengths, device):
@@ -141,8 +174,8 @@ def against_one(given, tokens, do, cu_seqlens, layout, lengths, device):
     times = [seconds(call, given.rows, device, dist.barrier) for call in whole]
     found = {"one": dict(zip(("forward_s", "both_s"), times, strict=True))}
     R, (H, HV), D = dist.get_world_size(), given.heads, given.size
-    ways = [("sequence", how) for how in ("ring", "all_gather", "tree")] + [("relay", "ring")]
-    ways += [("heads", "ring")] * (H % R == 0)
+    ways = [("sequence", how) for how in given.ways if how in ("ring", "all_gather", "tree")]
+    ways += [(way, "ring") for way in given.ways if way == "relay" or way == "heads" and H % R == 0]
     for parallel, how in ways:
         if dist.get_rank() == 0:
             print("at", layout, len(cu_seqlens) - 1, parallel, how, flush=True)
@@ -165,6 +198,7 @@ def against_one(given, tokens, do, cu_seqlens, layout, lengths, device):
         }
         if parallel == "sequence":
             row["exchange_s"] = exchange_seconds(cp, HV, D, device, given)
+            row["marks"] = marks(both, given.rows, device)
         rows = [None] * R
         dist.all_gather_object(rows, row)
         times = [max(t) for t in zip(*(r["times"] for r in rows), strict=True)]
@@ -180,10 +214,11 @@ def against_one(given, tokens, do, cu_seqlens, layout, lengths, device):
             found[f"{parallel}, {how}"] |= {
                 "exchange_s": max(r["exchange_s"] for r in rows),
                 "exchange_derived_s": derived_seconds(cp, HV, D),
+                "marks": [r["marks"] for r in rows],
             }
         if any(r["bytes"] != r["derived"] for r in rows):
             raise AssertionError(f"{parallel}: {found}")
-    if lengths is None:  # theirs are equal
+    if lengths is None and "fla" in given.ways:  # theirs are equal
         theirs = of_fla(given, tokens, do, cu_seqlens, layout, expected[0], device)
         found |= {} if theirs is None else {"fla": theirs}
     return found
@@ -244,19 +279,38 @@ def across(given):
     T = given.tokens
     packed = [0, T // 5, T // 5, T // 2 + 1, T - T // 7, T]
     R = dist.get_world_size()
+    alone, beyond = None, (given.first or 1) - 1
+    if given.first is None and "uneven" in given.batches:
+        alone, beyond = parts(given, tokens, do, device)
+    uneven = cost.balanced(T, R, beyond)
     batches = {
         "one sequence": ([0, T], "contiguous", None), "packed": (packed, "contiguous", None),
         "zig-zag": ([0, T], "zigzag", None),
-        "uneven": ([0, T], "contiguous", uneven(T, R, given.first)),
+        "uneven": ([0, T], "contiguous", uneven),
     }  # fmt: skip
     found = {
         name: against_one(given, tokens, do, torch.tensor(offsets), layout, lengths, device)
         for name, (offsets, layout, lengths) in batches.items()
+        if name in given.batches
     }
     if dist.get_rank() == 0:
-        record(given, device, {"ranks": R, "first": given.first, "batches": found})
+        shards = {"first": 1 + beyond, "uneven": uneven, "parts_s": alone}
+        record(given, device, {"ranks": R, **shards, "batches": found})
+        summary(found)
     dist.barrier()
     dist.destroy_process_group()
+
+
+def summary(found):
+    """The speeds once more, and what the ranks did when."""
+    for name, ways in found.items():
+        for way, row in ways.items():
+            if "forward_speedup" in row:
+                print(
+                    f"{name}, {way}:", *(f"{row[f'{x}_speedup']:.3f}" for x in ("forward", "both"))
+                )
+            for rank, at in enumerate(row.get("marks", ())):
+                print(*(f"    rank {rank}: {line}" for line in lines(at)), sep="\n")
 
 
 def in_turn(given):
@@ -268,36 +322,13 @@ def in_turn(given):
     one = [seconds(call, given.rows, device) for call in whole]
     found = {"one": one, "ranks": {}}
 
-    def given_states(cp, maps, like, reverse=False):
-        """What would come from the other ranks; zeros take as long."""
-        before, _ = cost.neighbours(reverse)
-        return {p.index: torch.zeros_like(like) for p in cp.mine if before(p) is not None}
-
-    def no_ring(cp, leave, like, reverse=False):
-        """The relay's part of one rank: every state is there."""
-        before, after = cost.neighbours(reverse)
-        states = given_states(cp, None, like, reverse)
-        for p in cp.mine:
-            if after(p) is not None:
-                leave(p, states.get(p.index))
-        return states
-
     for R in given.in_turn:
         rows = []
         for rank in range(R):
             cp = distributed.CPContext.alone(cu_seqlens, rank, R)
-            here, do_here = [cp.shard(x) for x in tokens], cp.shard(do)
             row = {"rank": rank, "tokens": cp.length}
             for parallel in ("sequence", "relay"):
-                calls = passes(
-                    distributed.chunk_gated_delta_rule, here, do_here, cp_context=cp,
-                    parallel=parallel,
-                )  # fmt: skip
-                with (
-                    patch.object(rule, "incoming", given_states),
-                    patch.object(relay, "ring", no_ring),
-                ):
-                    times = [seconds(call, given.rows, device) for call in calls]
+                times = part(given, tokens, do, cp, parallel, device)
                 share = [t * cp.length / given.tokens for t in one]
                 row[parallel] = {
                     "forward_s": times[0], "both_s": times[1],
