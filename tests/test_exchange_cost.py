@@ -162,3 +162,15 @@ CHOICES = {
 def test_the_cheapest_is_taken(name):
     cp, s, f, expected = CHOICES[name]
     assert cost.chosen(cp, s, f) == expected
+
+
+@pytest.mark.parametrize("R", [1, 2, 3, 8])
+@pytest.mark.parametrize("beyond", [0, 0.26, 1])
+def test_balanced_shards_end_together(R, beyond):
+    T = 2**18
+    first, *others = cost.balanced(T, R, beyond)
+    assert first + sum(others) == T and not any(n % 64 for n in others)
+    parts = [first] + [(1 + beyond) * n for n in others]
+    assert max(parts) - min(parts) <= 64 * (R + beyond)
+    assert T / max(parts) == pytest.approx(ch18_model.shard_speedups(R, beyond)[1], rel=0.02)
+    assert CPContext.alone(torch.tensor([0, 10]), 0, R, lengths=cost.balanced(10, R, beyond))

@@ -246,7 +246,8 @@ def build_cp_context(
         for causal attention, whose late tokens cost more, all ranks then have the same work.
     lengths : list of int, optional
         Tokens of each shard, in the order of the tokens; a shard may be empty. Default: as even
-        as can be.
+        as can be. For a forward pass alone `cost.balanced` gives the first rank more, which has
+        less to compute.
     exchange : {"auto", "ring", "all_gather", "tree"}
         How states go along the chain; see `gdn_ref.distributed.exchange`. "auto" takes the cheapest
         by the size of a state and the longest chain; see `gdn_ref.distributed.cost`.

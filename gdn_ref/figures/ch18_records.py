@@ -30,15 +30,16 @@ def record(name):
     return json.loads((RECORDS / f"ranks_{name}.json").read_text())
 
 
-def felt_tokens(T=2**18, heads=(16, 32), decay=True):
-    """Of the second of two ranks: its tokens that feel the state, by key head. The decays are
-    drawn as in the benchmark, up to exp(-7) in the first value head and up to 1 in the last."""
+def felt_tokens(T=2**18, heads=(16, 32), decay=True, dtype=torch.float32):
+    """Of the second of two ranks: its tokens that feel the state, by key head; states have this
+    dtype, or outputs, of which the same is asked. The decays are drawn as in the benchmark, up to
+    exp(-7) in the first value head and up to 1 in the last."""
     rank = CPContext.alone(torch.tensor([0, T]), 1, 2)
     torch.manual_seed(0)
     size = (1, rank.length, heads[1])
     g = -torch.exp(torch.linspace(-7, 0, heads[1])) * torch.rand(size) if decay else None
     k, beta = torch.empty(1, rank.length, heads[0], 0), torch.rand(size)
-    least = LEAST * torch.finfo(torch.float32).eps
+    least = LEAST * torch.finfo(dtype).eps
     options = {"use_qk_l2norm_in_kernel": True}
     options |= {"use_gate_in_kernel": False, "use_beta_sigmoid_in_kernel": False}
     return Bounds(options, k, g, beta, {}, rank.entered, torch.float32).felt(least)[0]

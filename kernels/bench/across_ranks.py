@@ -35,6 +35,7 @@ from unittest.mock import patch
 
 import torch
 import torch.distributed as dist
+from rank_fla import fla_calls
 from rank_marks import lines, marks, synchronize
 
 import gdn_ref
@@ -219,35 +220,23 @@ def against_one(given, tokens, do, cu_seqlens, layout, lengths, device):
         if any(r["bytes"] != r["derived"] for r in rows):
             raise AssertionError(f"{parallel}: {found}")
     if lengths is None and "fla" in given.ways:  # theirs are equal
-        theirs = of_fla(given, tokens, do, cu_seqlens, layout, expected[0], device)
-        found |= {} if theirs is None else {"fla": theirs}
+        found["fla"] = of_fla(given, tokens, do, cu_seqlens, layout, expected[0], device)
     return found
 
 
 def of_fla(given, tokens, do, cu_seqlens, layout, o, device):
     """Times of flash-linear-attention's ranks, and the error of their outputs, where it runs."""
-    try:
-        from fla.ops.cp import build_cp_context
-        from fla.ops.gated_delta_rule import chunk_gated_delta_rule
-    except ImportError:
-        return None
     cp = distributed.build_cp_context(cu_seqlens, layout=layout)
-    here, do_here = [cp.shard(x).requires_grad_() for x in tokens], cp.shard(do)
+    begin = time.perf_counter()
     try:
-        context = build_cp_context(cu_seqlens.to(device), dist.group.WORLD, layout=layout)
-
-        def forward():
-            return chunk_gated_delta_rule(
-                *here, cp_context=context, use_qk_l2norm_in_kernel=True
-            )[0]  # fmt: skip
-
-        with torch.no_grad():
-            found = {"forward_s": seconds(forward, given.rows, device, dist.barrier)}
-            found["error"] = error(forward(), cp.shard(o))
-    except (AssertionError, RuntimeError, ValueError) as refused:
+        here = [cp.shard(x) for x in tokens]
+        forward, both = fla_calls(here, cp.shard(do), cu_seqlens, layout)
+        found = {"tuned_s": time.perf_counter() - begin, "error": error(forward(), cp.shard(o))}
+        found["forward_s"] = seconds(forward, given.rows, device, dist.barrier)
+        print(layout, "fla", found, flush=True)
+    except (ImportError, AssertionError, RuntimeError, ValueError) as refused:
         return {"refused": str(refused)[:200]}
     try:
-        both = lambda: torch.autograd.grad(forward(), here, do_here)
         found["both_s"] = seconds(both, given.rows, device, dist.barrier)
     except RuntimeError as refused:
         found["both_refused"] = str(refused)[:200]
