@@ -110,6 +110,18 @@ def long_sequence_table(shape="B1 T32768 H16/32 D128"):
     return Table((shape, "µs", "floor, of it", "first calls, seconds"), rows)
 
 
+def flashinfer_table():
+    """FlashInfer on one model's shapes: both times, rested; its time and memory over ours."""
+    rows = []
+    for row in ch14_model.record("forward_flashinfer_h100")["rows"]:
+        us, theirs = (row["runs"][name] for name in ("gdn_ref", "flashinfer"))
+        ratios = [theirs[x] / us[x] for x in ("device_us", "held_us", "memory_bytes", "error_o")]
+        times = [f"{x['device_us']:.0f}" for x in (us, theirs)]
+        rows.append((row["shape"].removesuffix(" D128"), *times, *(f"{x:.2f}" for x in ratios)))
+    head = ("µs", "this book", "FlashInfer", "rested", "after one second", "memory", "error")
+    return Table(head, rows, ch14_model.machine("forward_flashinfer_h100"))
+
+
 def attempts_table():
     """What was tried on the scan and not kept: time over that of what ships."""
     rows = []

@@ -2,10 +2,12 @@
 
     python kernels/bench/compare.py --json _build/bench/forward.json
 
-Needs a CUDA GPU. Runs `gdn_ref`, its reference, and those of flash-linear-attention and flash-qla
-that are installed, on the same bfloat16 inputs with initial and final state. For each:
+Needs a CUDA GPU. Runs `gdn_ref`, its reference, and those of flash-linear-attention, flash-qla and
+FlashInfer that are installed, on the same bfloat16 inputs with initial and final state. For each:
 
 device   CUDA-graph replays after a rest, the lesser of two medians: what the GPU needs
+held     the same after a second of the same call, when a GPU is at its limit of power
+memory   what a call allocates at most, its results included
 eager    calls from Python, one after the other: what a user waits for
 first    the first call of a new configuration, compiled into an empty cache
 error    outputs and state against the float64 chunk form of the reference, relative Frobenius
@@ -36,7 +38,7 @@ from tqdm import tqdm
 
 import gdn_ref
 
-REST_S, WARM_S = 0.1, 0.025
+REST_S, WARM_S, HELD_S = 0.1, 0.025, 1.0
 LISTS = {"padded": PADDED, "packed": PACKED, "models": MODELS, "training": TRAINING}
 
 
@@ -74,21 +76,45 @@ def flash_qla():
     return call
 
 
+def flashinfer():
+    """Its decays are factors and its states `[V, K]`: both are made before it is timed."""
+    from flashinfer.gdn_prefill import chunk_gated_delta_rule
+
+    made = {}
+
+    def call(q, k, v, g, beta, S, cu_seqlens):
+        B, T, HV, V = v.shape
+        if k.shape[3] != 128 or V != 128:
+            raise ValueError("heads of 128 dimensions only")
+        if made.get("g") is not g:
+            ends = torch.arange(0, B * T + 1, T, device=v.device)
+            made.update(g=g, alpha=g.exp().flatten(0, 1), S=S.mT.contiguous())
+            made["ends"] = ends if cu_seqlens is None else cu_seqlens
+        o, S = chunk_gated_delta_rule(
+            *(x.flatten(0, 1) for x in (q, k, v)), made["alpha"], beta.flatten(0, 1),
+            initial_state=made["S"], output_final_state=True, cu_seqlens=made["ends"],
+        )  # fmt: skip
+        return o.view(v.shape), S.mT
+
+    return call
+
+
 CONTENDERS = {
     "gdn_ref": lambda: ours("triton"),
     "reference": lambda: ours("reference"),
     "fla": fla,
     "flash-qla": flash_qla,
+    "flashinfer": flashinfer,
 }
-PACKAGES = {"fla": "fla-core", "flash-qla": "flash-qla"}
+PACKAGES = {"fla": "fla-core", "flash-qla": "flash-qla", "flashinfer": "flashinfer-python"}
 
 
-def device_us(call, replays=7):
+def device_us(call, replays=7, warm_s=WARM_S, rounds=2):
     """Time of one call on the GPU: the lesser of two medians of replays of a graph of several.
 
     The GPU rests before each, so that nobody pays for the work before: a GPU that has come to its
     limit of power lowers its clock (an H100 from 1980 to 1700 MHz). Then the graph runs for
-    `WARM_S`, as in `triton.testing.do_bench`.
+    `warm_s`, by default as in `triton.testing.do_bench`.
     """
     calls = 3
     graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
@@ -98,11 +124,11 @@ def device_us(call, replays=7):
             for _ in range(calls):
                 call()
     medians = []
-    for _ in range(2):
+    for _ in range(rounds):
         torch.cuda.synchronize()
         time.sleep(REST_S)
         begin = time.perf_counter()
-        while time.perf_counter() - begin < WARM_S:
+        while time.perf_counter() - begin < warm_s:
             graph.replay()
             torch.cuda.synchronize()
         times = []
@@ -163,11 +189,16 @@ def run(call, arguments, expected):
         return {"refuses": f"{type(error).__name__}: {error}".splitlines()[0][:120]}
     figures = {"first_s": time.perf_counter() - begin}
     figures["error_o"], figures["error_state"] = relative(o, expected[0]), relative(S, expected[1])
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    call(*arguments)
+    figures["memory_bytes"] = torch.cuda.max_memory_allocated() - before
     figures["eager_us"] = eager_us(lambda: call(*arguments))
     if figures["eager_us"] > 20_000:  # a loop of small launches: a graph of them says no more
         return figures
     try:
         figures["device_us"] = device_us(lambda: call(*arguments))
+        figures["held_us"] = device_us(lambda: call(*arguments), warm_s=HELD_S, rounds=1)
     except Exception as error:  # not every peer can be captured
         figures["no_graph"] = f"{type(error).__name__}: {error}".splitlines()[0][:120]
         torch.cuda.synchronize()
@@ -187,8 +218,8 @@ def geometric_mean(ratios):
 def summary(rows):
     """How many times faster than each peer, over the shapes that both ran."""
     found = {}
-    for peer in ("fla", "flash-qla", "reference"):
-        for what in ("device_us", "eager_us"):
+    for peer in ("fla", "flash-qla", "flashinfer", "reference"):
+        for what in ("device_us", "held_us", "eager_us"):
             ratios = [
                 row["runs"][peer][what] / row["runs"]["gdn_ref"][what]
                 for row in rows
