@@ -50,7 +50,7 @@ class Bounds:
         if self.g is not None:
             decays = blocks(self.g[0, rows])
             found += [decays.sum(1, dtype=torch.float64), decays.amax(1)]
-        return torch.stack([x.double() for x in found]).to("cpu", non_blocking=True)
+        return torch.stack(found).double().to("cpu", non_blocking=True)
 
     def answered(self, least_of_states, least_of_outputs):
         """For each piece, by key head: the tokens to be answered for.

@@ -15,6 +15,7 @@ from functools import cache
 from itertools import accumulate
 
 import torch
+from torch.nn.functional import pad
 
 from .felt import LEAST
 from .local import run
@@ -26,50 +27,47 @@ SHORTEST, MOST = 1024, 8  # tokens of a block; blocks of a span, if that does no
 class Response:
     """Of the pieces that a state enters; a span is what one key head feels of one of them.
 
+    All that comes after an exchange is few calls over all spans: the device is idle meanwhile.
+
     tokens : for each piece, how many of its tokens feel that state, by key head
-    O_F : [HV / H, blocks, L, K], what their queries read of that state, F_t q_t
+    O_F : [blocks, HV / H, L, K], what their queries read of that state, F_t q_t
     F : [pieces, HV, K, K]
-    at : [blocks, L], the rows of these tokens, key head by key head, in `[T H, ...]`
-    of : [pieces H, at most MOST], the blocks of each span, and their number where there is none
+    at : [blocks, HV / H, L], the rows of these tokens, value head by value head, in `[T HV, ...]`
+    whose : [blocks], the state that a block feels, key head by key head, in `[pieces H, ...]`; here
+        the pieces are all those of the rank
+    of : [spans, at most MOST], the blocks of each span, and their number where there is none
     """
 
     tokens: list
     O_F: torch.Tensor
     F: torch.Tensor
     at: torch.Tensor
+    whose: torch.Tensor
     of: torch.Tensor
 
-    def parts(self, pieces):
-        """`its place, rows, value heads, O_F [HV / H, rows, K]` where a state is felt, in turn."""
-        group, _, L, _ = self.O_F.shape
-        first, O_F = 0, self.O_F.flatten(1, 2)
-        for place, (piece, counts) in enumerate(zip(pieces, self.tokens, strict=True)):
-            for h, n in enumerate(counts):
-                heads = slice(h * group, (h + 1) * group)
-                rows = slice(piece.begin, piece.begin + n)
-                yield place, rows, heads, O_F[:, first : first + n]
-                first += L * whole_blocks(n, L)
+    def correct(self, o, S):
+        """Add O_F S^T to the outputs, [1, T, HV, V], in place; S is [pieces, HV, V, K].
 
-    def correct(self, pieces, o, S):
-        """Add O_F S^T to the outputs, [1, T, HV, V], in place; S is [pieces, HV, V, K]."""
-        S, o = S.mT.to(o.dtype), o[0].transpose(0, 1)
-        for place, rows, heads, O_F in self.parts(pieces):
-            o[heads, rows].baddbmm_(O_F, S[place, heads])
+        Rows past the end of a piece are its last one, and add nothing.
+        """
+        group, V = self.O_F.shape[1], o.shape[3]
+        S = S.view(-1, group, *S.shape[2:])[self.whose].to(self.O_F.dtype).flatten(0, 1)
+        read = torch.bmm(self.O_F.flatten(0, 1), S.mT)
+        o.view(-1, V).index_add_(0, self.at.flatten(), read.view(-1, V).to(o.dtype))
 
     def product(self, do, dtype):
         """dO^T O_F, [pieces, HV, V, K], added up in this dtype, float32 at least."""
-        group, count = self.O_F.shape[:2]
-        dO = cut(do, do.shape[2] // group, self.at).permute(2, 0, 1, 3).flatten(0, 1)
-        M = product(dO.mT, self.O_F.flatten(0, 1), dtype).unflatten(0, (group, count))
-        M = torch.cat([M, torch.zeros_like(M[:, :1])], dim=1)[:, self.of].sum(2)
-        return M.unflatten(1, (len(self.F), -1)).permute(1, 2, 0, 3, 4).flatten(1, 2)
+        dO = cut(do, do.shape[2], self.at).flatten(0, 1).squeeze(2)
+        M = product(dO.mT, self.O_F.flatten(0, 1), dtype).unflatten(0, self.O_F.shape[:2])
+        M = pad(M, (0, 0, 0, 0, 0, 0, 0, 1))[self.of].sum(1)
+        return M.view(*self.F.shape[:2], *M.shape[2:])
 
 
 def product(a, b, dtype):
     """`a b` of batches of matrices, added up in `dtype`, float32 at least."""
     if a.dtype == b.dtype and a.is_cuda and a.element_size() == 2:
         return torch.bmm(a, b, out_dtype=dtype)
-    return a.to(dtype) @ b.to(dtype)
+    return torch.bmm(a.to(dtype), b.to(dtype))
 
 
 @cache
@@ -111,41 +109,58 @@ def respond(options, tokens, bounds, pieces, dtype):
     q, k, v, *_ = tokens
     H, K = k.shape[2:]
     group, device = v.shape[2] // H, v.device
+    one = torch.eye(K, dtype=dtype, device=device)
     counts = bounds.answered(*(LEAST * torch.finfo(x).eps for x in (dtype, v.dtype)))
     spans = [(p, h, n) for p, ns in zip(pieces, counts, strict=True) for h, n in enumerate(ns)]
     L = block_length(max(n for *_, n in spans))
-    many = [whole_blocks(n, L) for *_, n in spans]
-    blocks = [(p, h, n) for (p, h, _), m in zip(spans, many, strict=True) for n in range(m)]
-    ends, most = list(accumulate(many)), max(many)
-    # what the device needs of that, sent at once, before it has anything else to do here
-    numbers = [[(p.begin + n * L) * H + h for p, h, n in blocks]]  # a block's first row, by head
-    numbers += [[(p.end - 1) * H + h for p, h, _ in blocks], [n for *_, n in blocks]]
-    numbers += [[n - 1 for n in ends], [int(n < p.end - p.begin) for p, _, n in spans]]
-    there = [(e - m + n, n < m) for e, m in zip(ends, many, strict=True) for n in range(most)]
-    numbers += [[n if is_there else len(blocks) for n, is_there in there]]
+    numbers = places(spans, L, H)
     sent = torch.tensor(sum(numbers, []), device=device)
-    first, end, place, last, forgotten, of = sent.split([len(x) for x in numbers])
+    first, end, whose, last, of, before, *rounds = sent.split([len(x) for x in numbers])
+    count = len(first)
     rows = first[:, None] + torch.arange(0, L * H, H, device=device)
     at = rows.clamp(max=end[:, None])
     q, k, g, beta = (None if x is None else cut(x, H, at) for x in (q, k, bounds.g, bounds.beta))
-    if any(p.begin + (n + 1) * L > p.end for p, _, n in blocks):  # no tokens, no steps, no outputs
+    if any(p.begin + whole_blocks(n, L) * L > p.end for p, _, n in spans):  # these do nothing
         past = (rows > end[:, None])[..., None]
         g, beta = (None if x is None else x.masked_fill(past, 0) for x in (g, beta))
         q = q.masked_fill(past[..., None], 0)
-    one = torch.eye(K, dtype=dtype, device=device)
-    ones = one.expand(len(blocks), group, K, K).contiguous()
-    zeros = v.new_zeros(len(blocks), L, group, K)
+    ones = one.expand(count, group, K, K).contiguous()
+    zeros = v.new_zeros(count, L, group, K)
     plain = {name: False for name in options if name.startswith(("use_gate", "use_beta", "allow"))}
     O_F, F = run(options | plain, (q, k, zeros, g, beta), {}, ones, None)
-    O_F = O_F.permute(2, 0, 1, 3)
-    if most > 1:
-        place = place[:, None, None, None]
-        F = joined(F, place, most)
-        before = torch.where(place > 0, F.roll(1, 0), one).to(O_F.dtype)
-        O_F = O_F @ before.transpose(0, 1).mT
-    F = F[last].masked_fill_(forgotten[:, None, None, None].bool(), 0)
-    F = F.view(len(pieces), -1, K, K)
-    return Response(counts, O_F.contiguous(), F, at, of.view(-1, most))
+    F = joined(torch.cat([F, ones[:1], torch.zeros_like(ones[:1])]), rounds)
+    O_F = O_F.transpose(1, 2) @ F[before].mT.to(O_F.dtype)
+    at = at[:, None] * group + torch.arange(group, device=device)[:, None]
+    F = F[last].view(len(pieces), -1, K, K)
+    return Response(counts, O_F, F, at, whose, of.view(len(spans), -1))
+
+
+def places(spans, L, H):
+    """What the device must know of the blocks of these spans, as lists, to be sent at once.
+
+    Of each block: its first row and its piece's last one, by key head; its state (`whose`). Of each
+    span its last block's map, and all of its blocks (`of`). Then for each block the one before it,
+    and for each round of `joined` the one so far before it; after the last block's map there are an
+    identity, for those that have none, and a zero, for spans whose last state has forgotten.
+    """
+    many = [whole_blocks(n, L) for *_, n in spans]
+    blocks = [(p, h, n) for (p, h, _), m in zip(spans, many, strict=True) for n in range(m)]
+    ends, most, one = list(accumulate(many)), max(many), len(blocks)
+
+    def earlier(far):
+        return [b - far if n >= far else one for b, (*_, n) in enumerate(blocks)] + [one, one]
+
+    felt = [n == p.end - p.begin for p, _, n in spans]
+    held = zip(ends, many, strict=True)
+    return [
+        [(p.begin + n * L) * H + h for p, h, n in blocks],
+        [(p.end - 1) * H + h for p, h, _ in blocks],
+        [p.index * H + h for p, h, _ in blocks],
+        [e - 1 if is_felt else one + 1 for e, is_felt in zip(ends, felt, strict=True)],
+        [e - m + n if n < m else one for e, m in held for n in range(most)],
+        earlier(1)[:one],
+        *(earlier(2**n) for n in range((most - 1).bit_length())),
+    ]
 
 
 def cut(x, H, at):
@@ -166,14 +181,12 @@ def whole_blocks(n, length):
     return -(-n // length)
 
 
-def joined(F, place, most):
-    """The map from the beginning of a span of `most` blocks at most to the end of each of them.
+def joined(F, rounds):
+    """The maps from the beginning of its span to the end of each block, [blocks, HV / H, K, K].
 
-    `place` is a block's place in its span. After each round a map is of twice as many blocks
-    (eq-affine-compose), as in `tree`.
+    After each round a map is of twice as many blocks (eq-affine-compose), as in `tree`: a round has
+    for each block the one so far before it, or an identity.
     """
-    far = 1
-    while far < most:
-        F = torch.cat([F[:far], torch.where(place[far:] >= far, F[:-far] @ F[far:], F[far:])])
-        far *= 2
+    for before in rounds:
+        F = torch.bmm(F[before].flatten(0, 1), F.flatten(0, 1)).view(F.shape)
     return F

@@ -141,34 +141,35 @@ class Sharded(torch.autograd.Function):
         if S_first is not None:
             place, sequence = cp.where("fresh", S.device)
             S[place] = S_first[sequence].to(exact)
-        beside = Beside(v.device)
+        beside, response = Beside(v.device), None
+        if cp.entered:
+            with beside:  # before the shard, so that the host need not wait for it
+                bounds = Bounds(options, k, g, beta, gate, cp.entered, exact)
         borders, keep = cp.borders("mine", v.device), any(ctx.needs_input_grad)
         o, S_out, *kept = run(options, tokens, gate, S, borders, keep)
+        agreed()  # while the device is busy
         maps = {p.index: (None, S_out[p.index]) for p in cp.fresh}
-        response = None
         if cp.entered:
-            with beside:  # early enough to find room before the scan of the shard
-                bounds = Bounds(options, k, g, beta, gate, cp.entered, exact)
+            with beside:
                 response = respond(options, tokens, bounds, cp.entered, exact)
             beside.join()
             maps |= {
                 p.index: (F, S_out[p.index]) for p, F in zip(cp.entered, response.F, strict=True)
             }
-        agreed()
         states = incoming(cp, maps, S.new_empty(HV, V, K))
         for p in cp.entered:
             S[p.index] = states[p.index]
             S_out[p.index] = leaving(maps[p.index], S[p.index])  # S F + G
         if response:
-            response.correct(cp.entered, o, S[cp.where("entered", S.device)[0]])  # O_0 + O_F S^T
+            response.correct(o, S)  # O_0 + O_F S^T
         S_last = S.new_zeros(cp.N, HV, V, K)
         place, sequence = cp.where("ended", S.device)
         S_last[sequence] = S_out[place]
 
-        ctx.cp, ctx.options, ctx.felt = cp, options, response and response.tokens
-        answer = (None,) * 4
+        ctx.cp, ctx.options = cp, options
+        answer = (None,) * 5
         if response:
-            answer = response.O_F, response.F, response.at, response.of
+            answer = response.O_F, response.F, response.at, response.whose, response.of
         ctx.save_for_backward(*tokens, A_log, dt_bias, S_first, S, *answer, *kept)
         return o, S_last
 
@@ -176,8 +177,8 @@ class Sharded(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, do, dS_last):
         cp, options = ctx.cp, ctx.options
-        *tensors, S_first, S, O_F, F, at, of = ctx.saved_tensors[:13]
-        kept = ctx.saved_tensors[13:]
+        *tensors, S_first, S, O_F, F, at, whose, of = ctx.saved_tensors[:14]
+        kept = ctx.saved_tensors[14:]
         agreed = agree(cp, "backward of chunk_gated_delta_rule", dict)
 
         dS_out = torch.zeros_like(S)  # of the state after each piece
@@ -185,7 +186,7 @@ class Sharded(torch.autograd.Function):
         dS_out[place] = dS_last[sequence]
         maps = {}
         if cp.entered:
-            M = Response(ctx.felt, O_F, F, at, of).product(do, S.dtype)  # dO^T O_F
+            M = Response(None, O_F, F, at, whose, of).product(do, S.dtype)  # dO^T O_F
             for p, F_p, M_p in zip(cp.entered, F, M, strict=True):
                 map_ = F_p.mT, M_p
                 maps[p.index] = map_ if p.after else (None, leaving(map_, dS_out[p.index]))

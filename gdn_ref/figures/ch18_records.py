@@ -1,7 +1,8 @@
 """Chapter 18: what two cards were predicted to do, and what was recorded.
 
-`kernels/bench/across_ranks.py` wrote both records: each rank's part alone, in turn on one card,
-and two cards at once. Speeds are in those of one card of the same kind.
+`kernels/bench/across_ranks.py` wrote the records: two H200, with each rank's part alone; two H100,
+by an older version; and each rank's part in turn on one H100. Speeds are in those of one card of
+the same kind.
 """
 
 import json
@@ -24,6 +25,7 @@ from .style import COLOUR, figure, styled
 from .table import Table
 
 PASSES = {"forward": "forward", "both": "both passes"}
+TWO_CARDS = "two_h200"
 
 
 def record(name):
@@ -64,22 +66,25 @@ def beyond_felt(layer=None, C=64):
 
 
 def in_turn(way, passes):
-    """By the slower rank's part alone, on one H100; a relay waits for one group of heads more."""
+    """By the slower rank's part alone; a relay waits for one group of heads more."""
     if way == "heads":
         return None
+    if way == "sequence":
+        run = record(TWO_CARDS)
+        parts = [part[list(PASSES).index(passes)] for part in run["parts_s"]]
+        return run["batches"]["one sequence"]["one"][f"{passes}_s"] / max(parts)
     parts = [rank[way][f"{passes}_beyond"] for rank in record("in_turn_h100")["ranks"]["2"]]
-    waiting = 1 + 1 / GROUPS if way == "relay" else 1
-    return 2 / (1 + max(parts)) / waiting
+    return 2 / (1 + max(parts)) / (1 + 1 / GROUPS)
 
 
-def measured(way, passes, batch="one sequence"):
-    """Two H100; pairs along a ring."""
+def measured(way, passes, batch="one sequence", run=TWO_CARDS):
+    """Two cards; pairs along a ring."""
     name = "sequence, ring" if way == "sequence" else way
-    return record("two_h100")["batches"][batch][name][f"{passes}_speedup"]
+    return record(run)["batches"][batch][name][f"{passes}_speedup"]
 
 
 WAYS = {"sequence": "pairs", "relay": "relay", "heads": "all-to-all"}
-HOW = {"by formula": by_flops, "parts in turn": in_turn, "two cards": measured}
+HOW = {"by formula": by_flops, "parts alone": in_turn, "two cards": measured}
 
 
 def table():
@@ -95,7 +100,7 @@ def table():
 
 def errors():
     """Least and largest error of one sequence against one card, of all results and ways."""
-    ways = record("two_h100")["batches"]["one sequence"]
+    ways = record(TWO_CARDS)["batches"]["one sequence"]
     found = [x for way in ways.values() for x in way.get("errors", {}).values() if x]
     return min(found), max(found)
 
@@ -105,7 +110,7 @@ def two_cards():
     """Predicted and measured, way by way."""
     fig, axes = figure(6.4, 2.6, ncols=2, sharey=True)
     looks = {
-        "by formula": ("o", "none", "quiet"), "parts in turn": ("s", "none", "first"),
+        "by formula": ("o", "none", "quiet"), "parts alone": ("s", "none", "first"),
         "two cards": ("D", "second", "second"),
     }  # fmt: skip
     for ax, (passes, title) in zip(axes, PASSES.items(), strict=True):
