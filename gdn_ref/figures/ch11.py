@@ -49,9 +49,9 @@ def slip_errors(seeds=3):
         ]
         ax.loglog(1 - alphas, errors, color=COLOUR[role], ls=dashes, lw=2, label=slip)
     ax.axhline(5e-2, color=COLOUR["quiet"], lw=0.8)
-    ax.text(1.1e-4, 5.6e-2, "a test's tolerance of 5e-2", color=COLOUR["quiet"], fontsize=8)
+    ax.text(1.1e-4, 7e-2, "a test's tolerance of 5e-2", color=COLOUR["quiet"])
     ax.set(xlabel=r"forgotten per token, $1 - \alpha$", ylabel="relative error", ylim=(1e-6, 30))
-    ax.legend(fontsize=8, loc="lower right")
+    ax.legend(loc="lower right")
     return fig
 
 

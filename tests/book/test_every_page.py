@@ -260,6 +260,9 @@ class TestMovingFigures:
     def test_fit_on_a_laptop_with_their_controls(self, desk):
         assert max(taken for _, _, taken in desk.page.evaluate(HEIGHTS)) <= 800
 
+    def test_fit_on_a_phone_with_their_controls(self, phone):
+        assert max(taken for _, _, taken in phone.page.evaluate(HEIGHTS)) <= PHONE["height"]
+
     def test_are_large_enough_for_a_finger(self, phone):
         assert phone.page.evaluate(TOO_SMALL) == []
 

@@ -21,6 +21,7 @@ NOTEBOOKS = sorted(ROOT.glob("chapters/*.ipynb"))
 CHAPTERS = [path for path in pages() if re.match(r"chapters/\d\d_", path)] or ["no chapter"]
 LAPTOP = {"width": 1440, "height": 900}
 FIGURES = {"ch05", "draw_widget", "piece"}
+QUESTION = re.compile(r"## (?P<heading>.+)\n\n> \*[^>\n]*\?\*(\n\n|$)")
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 each_chapter = pytest.mark.parametrize("path", CHAPTERS)
 
@@ -86,6 +87,25 @@ def cells(path):
     return [(c.source, quiet.kind(c.source, figures)) for c in own]
 
 
+def opening(path):
+    """What stands between the imports and the next cell with code."""
+    title, imports, first = nbformat.read(path, as_version=4).cells[:3]
+    assert title.source.startswith("# ") and imports.cell_type == "code"
+    return first.source
+
+
+@each_notebook
+def test_a_chapter_opens_with_a_question_in_the_readers_words(path):
+    """Under a heading of its own, as a quotation; and no note stands alone beside it."""
+    assert QUESTION.match(opening(path))
+    assert "{margin}" not in opening(path)
+
+
+def test_the_first_headings_of_chapters_differ():
+    headings = [QUESTION.match(opening(path))["heading"] for path in NOTEBOOKS]
+    assert len(set(headings)) == len(NOTEBOOKS) and "A question" not in headings
+
+
 @each_notebook
 def test_a_chapter_shows_one_check_in_full(path):
     assert [kind for _, kind in cells(path)].count("in full") == 1
@@ -133,7 +153,7 @@ CELLS = """() => {
 FIRST = """() => {
     const top = (node) => node.getBoundingClientRect().top + scrollY;
     const article = document.querySelector("article.bd-article");
-    const question = [...article.querySelectorAll("p")].find((p) => p.textContent.includes("?"));
+    const question = article.querySelector("blockquote");
     return [question, article.querySelector("figure")].map(top);
 }"""
 

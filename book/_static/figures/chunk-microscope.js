@@ -194,7 +194,7 @@ GDN.figure("chunk-microscope", (host) => {
   });
   const go = (n) => slider.set(Math.max(1, Math.min(last + 1, n)));
   GDN.buttons(host, { "one step back": () => go(step), "one step on": () => go(step + 2) });
-  for (const [label, name, min, max] of [["cosine of a key with the one before", "likeness", 0, 0.95],
+  for (const [label, name, min, max] of [["cosine of neighbouring keys", "likeness", 0, 0.95],
     ["decay α, about", "alpha", 0.5, 1]])
     GDN.slider(host, label, { min, max, step: 0.05, value: given[name] }, (value) => {
       given[name] = value;

@@ -79,7 +79,7 @@ window.GDN = (() => {
   const panes = (host, ...widths) => {
     host.classList.add("gdn-wide");
     const row = html(part(host, "drawing"), "div", { class: "gdn-panes" });
-    return widths.map((width) => html(row, "div", { style: `flex: 1 1 ${width}` }));
+    return widths.map((width) => html(row, "div", { style: `--pane: ${width}` }));
   };
 
   // A point in the user units of `drawing`, from a pointer event.

@@ -493,6 +493,8 @@ GDN.figure("head-replay", (host) => {
   };
   const show = () => {
     const t = given.token, n = questionAt(t), { S, p } = found[given.rule];
+    const { cell: here } = cells[t]; // on a phone the tokens scroll
+    row.scrollLeft = here.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
     cells.forEach(({ cell, alpha, beta, given: said }, i) => {
       cell.classList.toggle("gdn-here", i === t);
       alpha.style.height = `${100 * gate("alpha", i)}%`;
