@@ -52,6 +52,12 @@ SHRUNK = """() => [...document.querySelectorAll('.gdn-still')].filter(box => {
         const width = +box.querySelector('img').getAttribute('width');
         return box.scrollWidth < width || (box.clientWidth < width && box.tabIndex !== 0);
     }).map(box => box.innerHTML.slice(0, 120))"""
+# What scrolls without a shadow at the side where it goes on.
+WITHOUT_CUE = """() => [...document.querySelectorAll(
+        'article :is(pre, .gdn-scroll, .gdn-still, .pst-scrollable-table-container)')]
+    .filter(e => e.scrollWidth > e.clientWidth + 1)
+    .filter(e => !getComputedStyle(e).backgroundAttachment.includes('local'))
+    .map(e => e.outerHTML.slice(0, 120))"""
 # The height of each moving figure, and of what is in it.
 HEIGHTS = """() => [...document.querySelectorAll('.gdn-figure')].map(f => [f.dataset.figure,
     f.getBoundingClientRect().height, f.firstElementChild.getBoundingClientRect().height])"""
@@ -205,6 +211,12 @@ def test_drawings_can_be_read_on_a_phone(phone):
     """They keep their size, and what is wider than the screen scrolls, by the keyboard, too."""
     phone.page.wait_for_timeout(300)
     assert phone.page.evaluate(SHRUNK) == []
+
+
+@read_pages
+def test_what_scrolls_on_a_phone_shows_that_it_goes_on(phone):
+    phone.unfold()
+    assert phone.page.evaluate(WITHOUT_CUE) == []
 
 
 @every_page
