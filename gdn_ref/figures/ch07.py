@@ -180,7 +180,7 @@ def scan_cost(d=128):
         work = [cost(int(x), d, d) for x in n]
         axes.loglog(n, work, style, color=COLOUR[role], label=name, lw=2)
     axes.set(xlabel="tokens", ylabel="multiplications")
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncol=2)  # where no curve is
+    fig.legend(loc="outside upper center", ncols=2)
     return fig
 
 
