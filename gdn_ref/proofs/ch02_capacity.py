@@ -7,6 +7,7 @@ import sympy as sp
 
 from .ch02_crosstalk import HALF, left_over
 from .data import hard_inputs, relative_error
+from .minors import rank
 from .page import on_page
 from .registry import verifies
 from .symbols import letters
@@ -32,6 +33,10 @@ def values_add_no_rank(change=0, width=2, order=3):
     rows, columns = list(range(4))[:order], range(both.cols)
     picks = [c for c in product(columns, repeat=order) if list(c) == sorted(set(c))]
     minors = [both.extract(rows[:-1] + [3], list(pick)) for pick in picks]
+    with_values = lambda at: rank(np.concatenate([at(r"\mathbf{K}"), at(r"\mathbf{V}")], axis=1))
+    keys_alone = lambda at: rank(at(r"\mathbf{K}"))
+    most = lambda at: at(r"\mathbf{K}").shape[1] + order - 1 - width  # larger minors vanish
+    on_page("eq-recall-rank", with_values, keys_alone, most)
     return left_over(minor.det(method="berkowitz") for minor in minors)
 
 
@@ -91,10 +96,20 @@ def residual_is_orthogonal(inverse=lambda gram: gram.adjugate()):
     Any other state S + D then has the residual R - K D^T, and ||R - K D^T||^2 is
     ||R||^2 + ||K D^T||^2: the mixed term is R^T K = 0. So S is the best.
     """
+
+    def best(K, V):
+        """The state, times the determinant."""
+        gram = K.T * K
+        return V.T * K * inverse(gram), gram.det()
+
+    def printed(at):
+        scaled, det = best(*(sp.Matrix(at(rf"\mathbf{{{x}}}")) for x in "KV"))
+        return np.array(scaled / det, dtype=float)
+
+    on_page("eq-least-squares-memory", printed, of=1)
     K, V = letters("k", 3, 2), letters("v", 3, 1)  # each row of S is a problem of its own
-    gram = K.T * K
-    scaled = V.T * K * inverse(gram)
-    return left_over(K.T * (gram.det() * V - K * scaled.T))
+    scaled, det = best(K, V)
+    return left_over(K.T * (det * V - K * scaled.T))
 
 
 @verifies(
@@ -112,6 +127,12 @@ def both_forms_in_code(
     more=lambda K: np.linalg.solve(K.T @ K, K.T).T,
 ):
     """Independent keys: linear attention on corrected values. More keys: normal equations."""
+    for of, form in enumerate((fewer, more)):
+        on_page(
+            "eq-least-squares-memory",
+            lambda at, form=form: at(r"\mathbf{V}").T @ form(at(r"\mathbf{K}")),
+            of=of,
+        )
     errors = []
     for n, form in ((40, fewer), (90, more)):
         _, K, V, *_ = hard_inputs(T=n, d_k=64, d_v=24)

@@ -92,15 +92,28 @@ def margin_moments(variance=lambda n, d, m: (1, m, 2 * (n - 1), d * m)):
 )
 def margin_in_code(own=1, candidate=1):
     """The package's read against the sum that eq-retrieval-margin squares and averages."""
+
+    def parts(overlaps, value, others, wrong):
+        noise = [
+            rho * (own * other @ value - candidate * other @ wrong)
+            for rho, other in zip(overlaps, others, strict=True)
+        ]
+        return 1 - wrong @ value + sum(noise)
+
+    def printed(at):
+        j, value = at.scope["j"], lambda x: at(rf"\boldsymbol{{v}}_{x}")[:, 0]
+        others = [i for i in at.range("i") if i != j]
+        overlaps = [at(rf"\rho_{{{i},{j}}}") for i in others]
+        return parts(overlaps, value("j"), map(value, others), value("c"))
+
+    on_page("eq-margin-parts", printed)
     _, K, V, *_ = hard_inputs(T=20, d_k=12, d_v=7)
     V = unit(V)
     wrong = V[-1]  # a candidate that was not stored
     _, S = linear_attention.recurrent(K[:-1], K[:-1], V[:-1])
     read = S @ K[0]
     overlaps, others = K[1:-1] @ K[0], V[1:-1]
-    parts = 1 + own * overlaps @ (others @ V[0]) - wrong @ V[0]
-    parts -= candidate * overlaps @ (others @ wrong)
-    return relative_error(parts, (V[0] - wrong) @ read)
+    return relative_error(parts(overlaps, V[0], others, wrong), (V[0] - wrong) @ read)
 
 
 pairs, rivals, d_k, d_v = sp.symbols("n N d_k d_v", positive=True)

@@ -169,14 +169,22 @@ def every_chunk_size_agrees(chunk=linear_attention.chunk):
 )
 def states_first_then_outputs(inclusive=False, late=0, read=1, first=1):
     """All states by a running sum, then all outputs at once, against one chunk after the other."""
+
+    def before_each(S, V, K):
+        total, states = S * first, []
+        for values, keys in zip(V, K, strict=True):
+            total, before = total + values.T @ keys, total
+            states.append(total if inclusive else before)
+        return [S] * late + states[: len(states) - late]
+
+    def printed(at):
+        of_chunks = ([at(rf"\mathbf{{{x}}}_{n}") for n in at.range("n")] for x in "VK")
+        return before_each(at(r"\mathbf{S}_0"), *of_chunks)[at("n") - 1]
+
+    on_page("eq-chunk-states", printed)
     x = modular_tokens(C=8, d_k=32, d_v=24, number_of_chunks=64)
     cuts = [slice(start, start + 8) for start in range(0, 512, 8)]
-    added = [x.V[cut].T @ x.K[cut] for cut in cuts]
-    S, states = x.S * first, []
-    for update in added:
-        S, before = S + update, S
-        states.append(S if inclusive else before)
-    states = [x.S] * late + states[: len(states) - late]
+    states = before_each(x.S, [x.V[cut] for cut in cuts], [x.K[cut] for cut in cuts])
     M, residuals = ones_below(8, 0), []
     right, _, _ = chunkwise(x, FORM | NEITHER)
     for cut, state in zip(cuts, states, strict=True):

@@ -3,7 +3,7 @@
 from math import prod
 
 import numpy as np
-from sympy import ZZ, IndexedBase, Sum, exp, ring, symbols
+from sympy import ZZ, Float, Indexed, IndexedBase, Sum, exp, log, oo, ring, symbols
 
 from ..chunking import decay
 from . import lines
@@ -38,6 +38,24 @@ def stretch(first, last):
 def stretches_join(log_Gamma=stretch, log_gamma=lambda r: stretch(0, r)):
     """In logarithms: Gamma_ri gamma_i = gamma_r and Gamma_ri Gamma_ij = Gamma_rj."""
     reader = symbols("r", integer=True)
+
+    def printed(logarithm):
+        """The decay of this logarithm, at a place of the page."""
+
+        def decay(at):
+            here = {x: at.scope[str(x)] for x in logarithm.free_symbols if str(x) in at.scope}
+            terms = logarithm.subs(here).doit()
+            decays = {x: at(rf"\alpha_{x.indices[0]}") for x in terms.atoms(Indexed)}
+            return float(
+                exp(terms.subs({x: log(Float(a)) if a else -oo for x, a in decays.items()}))
+            )
+
+        return decay
+
+    together = log_Gamma(i, reader) + log_Gamma(j, i), log_Gamma(j, reader)
+    on_page("eq-decay-mask-factor", *map(printed, together), floats=True)
+    from_start = log_gamma(reader), log_Gamma(i, reader) + log_gamma(i)
+    on_page("eq-decay-mask-factor", *map(printed, from_start), of=1, floats=True)
     factor = log_Gamma(i, reader) + log_gamma(i) - log_gamma(reader)
     chain = log_Gamma(i, reader) + log_Gamma(j, i) - log_Gamma(j, reader)
     return [factor.simplify(), chain.simplify()]
@@ -216,6 +234,7 @@ def inverse_of_the_mask(
 )
 def recurrence_of_the_mask(step=lambda alpha, y, x: alpha * y + x):
     """Gamma x by the package, and by y_r = alpha_r y_{r-1} + x_r, on random x."""
+    on_page("eq-mask-recurrence", lambda at: step(at(r"\alpha_r"), at("y_{r-1}"), at("x_r")))
     log_decays = hard_inputs()[3]
     log_decays[20] = -np.inf
     x, y, sums = np.random.default_rng(4).normal(size=50), 0.0, []

@@ -188,12 +188,24 @@ def recursion(x, source):
 )
 def rows_at_real_size(start=0, reach=lambda t: 0, sign=-1, above=lambda X, Y: X):
     """The loop's answer, multiplied by I + A, is the right-hand side: degree at most 64 + 1."""
+
+    def row_of(A, X, Y, t):
+        """Row t of the answer, from the rows above it."""
+        first, row = max(start, reach(t)), Y[t : t + 1]
+        if first < t:
+            row = row + (A[t : t + 1, first:t] @ above(X, Y)[first:t]) * sign
+        return row
+
+    def printed(at):
+        X, Y = (
+            np.array([at(rf"\boldsymbol{{{x}}}_{{{i}}}")[:, 0] for i in at.range("i")])
+            for x in "zy"
+        )
+        return row_of(at(r"\mathbf{A}"), X, Y, at.n - 1).T
+
+    on_page("eq-forward-substitution", printed)
     x = first_chunk(modular_tokens())
     A, X = interaction(x.K, x.beta), x.K[:1]
     for t in range(1, len(x.K)):
-        first = max(start, reach(t))
-        row = x.K[t : t + 1]
-        if first < t:
-            row = row + (A[t : t + 1, first:t] @ above(X, x.K)[first:t]) * sign
-        X = join([X, row], np.concatenate)
+        X = join([X, row_of(A, X, x.K, t)], np.concatenate)
     return X + A @ X - x.K

@@ -2,11 +2,14 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 
 from .. import delta_rule, gated_delta_rule, scalar_decay
+from . import lines
 from .data import hard_inputs, logs, relative_error, worst
+from .minors import determinant, rank
 from .page import TOKEN, on_page
 from .registry import verifies
 from .symbols import I_k, S, alpha, beta, k, v
@@ -138,14 +141,6 @@ def the_package_in_the_limit(scaled=lambda v, beta: v / beta, limit=lambda g: g,
     return max(relative_error(state.real, S), relative_error(state.imag / 1e-30, first))
 
 
-def _determinant(M):
-    """By the first row; the entries may be polynomials."""
-    if len(M) == 1:
-        return M[0, 0]
-    minors = [np.delete(M[1:], j, axis=1) for j in range(len(M))]
-    return sum((-1) ** j * M[0, j] * _determinant(minor) for j, minor in enumerate(minors))
-
-
 @verifies(
     "eq-gdn-clear",
     method="polynomial",
@@ -155,13 +150,18 @@ def _determinant(M):
 )
 def rank_of_the_change(decay=lambda alpha: alpha * 0 + 1, larger=1, more=0):
     """Without decay the minors of S_m - S_0 of size m + 1 vanish."""
-    minors = []
+    vanish = []
     for m in (1, 2):
         x = polynomial_tokens(C=m + more, d_k=m + 1, d_v=m + 1)
         x = replace(x, alpha=decay(x.alpha))
         change = recurrence(x)[2] - x.S
-        minors.append(_determinant(change[: m + larger, : m + larger]))
-    return [int(minor != 0) for minor in minors]
+        vanish.append(determinant(change[: m + larger, : m + larger]))
+    on_page(
+        "eq-gdn-clear",
+        lambda at: rank(at(r"\mathbf{S}_m - \mathbf{S}_0")),
+        lambda at: at("m") + larger - 1,
+    )
+    return [int(minor != 0) for minor in vanish]
 
 
 @verifies(
@@ -178,7 +178,25 @@ def factors_of_the_change(
     decay=lambda alpha: alpha * 0 + 1, written=lambda x, E: E, used=slice(None)
 ):
     """S_m - S_0 = E^T K, with one row a token in both factors: its rank is at most m."""
+
+    def factors(x, E):
+        return written(x, E)[used].T, x.K[used]
+
+    def printed(at):
+        left, right = factors(*first(at))
+        return left @ right
+
+    def first(at):
+        x, m = lines.tokens(at), at("m")
+        return SimpleNamespace(V=x.V[:m], K=x.K[:m]), x.E[:m]
+
+    on_page(
+        "eq-gdn-clear",
+        lambda at: rank(printed(at)),
+        lambda at: len(factors(*first(at))[1]),
+    )
     x = modular_tokens(number_of_chunks=1)
     x = replace(x, alpha=decay(x.alpha))
     _, E, last = recurrence(x)
-    return last - x.S - written(x, E)[used].T @ x.K[used]
+    left, right = factors(x, E)
+    return last - x.S - left @ right

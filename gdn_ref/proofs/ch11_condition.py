@@ -173,6 +173,13 @@ def decay_does_no_harm(mask=lambda Gamma: Gamma, factor=lambda alpha: 1.0):
 
     The data are tight: without decay the ratio is 1, at 0.9999 a little less.
     """
+    for n in range(3):
+        on_page(
+            "eq-decay-condition",
+            lambda at, n=n: sizes(at(r"\tilde{\mathbf{A}}"))[n],
+            lambda at, n=n: sizes(at(r"\mathbf{A}"))[n],
+            of=n,
+        )
     return max(
         float((sizes(A * mask(Gamma)) / sizes(A)).max() / factor(alpha) - 1)
         for A, alpha, Gamma in hard_chunks()

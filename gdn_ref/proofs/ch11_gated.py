@@ -1,5 +1,6 @@
 """Decay inside the triangular systems: A~ is similar to A, and what that means for W."""
 
+import numpy as np
 from sympy import MatrixSymbol, exp, symbols
 
 from .ch11_mutants import EQUIVALENT, MUTANTS, forms
@@ -31,7 +32,21 @@ def similar(left=gamma_r, right=one_over_gamma_i, Gamma=Gamma_ri):
     On and above the diagonal both are zero. Multiplied by Dg on the right, the equation holds for
     decays of zero too; `At_Dgamma` of formal/decay.v proves that.
     """
-    return (beta * Gamma * overlap - left * (beta * overlap) * right).expand()
+    divided = left * (beta * overlap) * right
+
+    def printed(at):
+        tokens = range(1, at("C") + 1)
+        c = [np.log(float(at(rf"\gamma_{t}"))) for t in tokens]
+
+        def entry(r, i):
+            letters = {c_r: c[r - 1], c_i: c[i - 1], beta: at(rf"\beta_{r}"),
+                       overlap: at(rf"\boldsymbol{{k}}_{r}^\top\boldsymbol{{k}}_{i}")}  # fmt: skip
+            return float(divided.subs(letters)) if i < r else 0.0
+
+        return np.array([[entry(r, i) for i in tokens] for r in tokens])
+
+    on_page("eq-gdn-similarity", printed, floats=True)
+    return (beta * Gamma * overlap - divided).expand()
 
 
 @verifies(

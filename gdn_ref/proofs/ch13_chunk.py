@@ -60,6 +60,23 @@ LINES = {
 }  # fmt: skip
 
 
+def of_page(at, names):
+    """The matrices of a chunk, or their changes, on the page."""
+    return {name: np.atleast_2d(at(tex)) for name, tex in names.items()}
+
+
+EXACT = {
+    "T": r"\tilde{\mathbf{T}}", "R": r"\mathbf{R}", "E": r"\mathbf{E}", "P": r"\mathbf{P}",
+    "X": r"(\mathbf{I}+\tilde{\mathbf{A}})^{-1}", "W": r"\mathbf{W}_\leftarrow",
+    "from_S": r"\mathbf{D}_\gamma\mathbf{Q}", "KD": r"(\mathbf{D}_\rightarrow\mathbf{K})^\top",
+}  # fmt: skip
+CHANGED = {
+    "T": r"\partial\tilde{\mathbf{T}}", "A": r"\partial\tilde{\mathbf{A}}",
+    "S": r"\partial\mathbf{S}^\top", "R": r"\partial\mathbf{R}", "P": r"\partial\mathbf{P}",
+    "E": r"\partial\mathbf{E}",
+}  # fmt: skip
+
+
 @verifies(
     "eq-chunk-stages",
     method="polynomial",
@@ -83,6 +100,12 @@ LINES = {
 )
 def changes_of_first_order(lines=LINES):
     """Each claimed change, against the coefficient of e when the chunk is run with all changes."""
+    for of, name in enumerate(lines):
+        turned = np.transpose if name == "S" else np.array  # the check has the state transposed
+        printed = lambda at, line=lines[name], turned=turned: turned(
+            line(of_page(at, EXACT), of_page(at, CHANGED))
+        )
+        on_page("eq-chunk-stages", printed, of=of)
     x, d = numbers()
     d["A"] = np.tril(d["A"], -1)
     e = ring("e", ZZ)[1]

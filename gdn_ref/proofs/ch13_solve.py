@@ -111,6 +111,10 @@ def decays_multiply_at_real_size(mask=both_ways):
 )
 def more_decay_does_no_harm(sign=1, factor=1.0):
     """By how much the largest ratio of norms and condition numbers exceeds 1."""
+    weaker, stronger = (
+        lambda at, A=A: sizes(at(rf"\tilde{{\mathbf{{A}}}}{A}"))[-1] for A in ("", "'")
+    )
+    on_page("eq-decay-monotone", stronger, lambda at: factor * weaker(at))
     rng, worst = np.random.default_rng(13), []
     for C in (4, 16, 64):
         for cosine in (0, 0.5, 1):

@@ -134,7 +134,7 @@ def small(size=5, keys=3, values=2, seed=0):
 
 def sums(x):
     """Row sums, as a product."""
-    return x @ modular.Mod(np.ones((x.shape[1], 1), dtype=np.uint64))
+    return x @ np.ones((x.shape[1], 1), dtype=np.int64)
 
 
 def strict(x):
@@ -171,14 +171,34 @@ def what_was_written_by_row_sums(lower=strict, turn=lambda x: x):
 )
 def reads_are_seen_in_the_gradients(before=1, beta_too=True):
     """a_s and b_i of eq-grad-crossing, off dQ and dK before and after a head adds to them."""
+
+    def asked(q, after, earlier):
+        return sums(q * after) - sums(q * earlier) * before
+
+    def read(dO, S, q):
+        return sums(dO * (q @ S.T))
+
+    def printed(at):
+        row = lambda tex: at(tex).T
+        q, *dq = (row(rf"{x}") for x in (
+            r"\boldsymbol{q}_s", r"\mathrm{d}\boldsymbol{q}_s^{\text{after}}",
+            r"\mathrm{d}\boldsymbol{q}_s^{\text{before}}",
+        ))  # fmt: skip
+        dO = at(r"\gamma_s") * row(r"\mathrm{d}\boldsymbol{o}_s")
+        return read(dO, at(r"\mathbf{S}"), q), asked(q, *dq)
+
+    for n in (0, 1):
+        sides = [None, None]
+        sides[n] = lambda at, n=n: np.ravel(printed(at)[n])[0]
+        on_page("eq-reads-by-products", *sides)
     q, k, dO, Z, E, S_0, dS, beta, gamma, _ = small()
     dq, dk, *_ = small(seed=1)  # what the head before has left
     dv = beta * Z if beta_too else Z
     dq_next, dk_reads = dq + (gamma * dO) @ S_0, -((gamma * dv) @ S_0)
     dk_next = dk + dk_reads + (gamma * E) @ dS
-    a = sums(q * dq_next) - sums(q * dq) * before + sums(k * dk_reads)
+    a = asked(q, dq_next, dq) + sums(k * dk_reads)
     b = sums(k * dk_next) - sums(k * dk) * before - sums(k * dk_reads)
-    right_a = sums(gamma * dO * (q @ S_0.T)) - sums(gamma * (beta * Z) * (k @ S_0.T))
+    right_a = read(gamma * dO, S_0, q) - sums(gamma * (beta * Z) * (k @ S_0.T))
     right_b = sums(gamma * E * (k @ dS.T))
     return [(a != right_a).astype(int), (b != right_b).astype(int)]
 

@@ -40,14 +40,30 @@ def conversation():
 )
 def prefill_then_decode(handed=lambda S, x: S, again=0):
     """A prompt by chunks, the other tokens one by one, against one pass over all."""
+
+    def handed_on(first, prefill, decode):
+        """Outputs and last state of a prompt and of what follows it."""
+        O_first, S_first = prefill(first)
+        O_rest, S_last = decode(handed(S_first, first))
+        return join([O_first, O_rest[again:]], np.concatenate), S_last
+
+    def printed(at):
+        """With the page's functions of a state."""
+        prefill, decode = (
+            lambda S, cut=cut: [at(rf"\mathbf{{{x}}}_{{{cut}}}")(S) for x in "OS"]
+            for cut in ("0:p", "p:T")
+        )
+        return handed_on(at(r"\mathbf{S}_0"), prefill, decode)
+
+    for of in (0, 1):
+        on_page("eq-prefill-decode", lambda at, of=of: printed(at)[of], of=of)
     tokens, O, S = conversation()
     residuals = []
     for prompt in (1, 16, 29, 47):
-        first = part(tokens, 0, prompt, tokens.S)
-        O_first, _, S_first = chunkwise(first)
-        rest = part(tokens, prompt - again, 48, handed(S_first, first))
-        O_rest, _, S_last = recurrence(rest)
-        O_all = join([O_first, O_rest[again:]], np.concatenate)
+        decode = lambda S, prompt=prompt: recurrence(part(tokens, prompt - again, 48, S))[::2]
+        O_all, S_last = handed_on(
+            part(tokens, 0, prompt, tokens.S), lambda first: chunkwise(first)[::2], decode
+        )
         residuals += [(O_all - O).residues, (S_last - S).residues]
     return residuals
 

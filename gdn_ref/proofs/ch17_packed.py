@@ -4,6 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate, pairwise, product
+from types import SimpleNamespace
 
 import numpy as np
 from sympy import Rational, ceiling, floor, symbols
@@ -98,9 +99,9 @@ def gammas(alpha, bounds):
     return join(parts, np.concatenate)
 
 
-def one_chunk(bounds, mask, mask_A, gamma_bounds, owners):
-    """Outputs of the whole row as one chunk; `owners[n]` is whose state sequence n reads."""
-    row, states = packed()
+def one_chunk(row, states, bounds, mask, mask_A, gamma_bounds, owners):
+    """Corrections and outputs of the whole row as one chunk; `owners[n]` is whose state sequence
+    n reads."""
     mask, mask_A = same_sequence(mask), same_sequence(mask_A)
     Gamma = decay_mask(row.alpha)
     gamma = gammas(row.alpha, gamma_bounds)
@@ -113,7 +114,19 @@ def one_chunk(bounds, mask, mask_A, gamma_bounds, owners):
 
     A = strict(rows(row.beta, Gamma * mask_A * (row.K @ row.K.T)))
     E = solve(A, rows(row.beta, row.V - rows(gamma, read(row.K))))
-    return rows(gamma, read(row.Q)) + (Gamma * mask * (row.Q @ row.K.T)) @ E
+    return E, rows(gamma, read(row.Q)) + (Gamma * mask * (row.Q @ row.K.T)) @ E
+
+
+def row_of_page(at):
+    """The row of tokens on the page, its states, and where its sequences lie."""
+    b = [at("b_1")]
+    while b[-1] < len(at.range("t")):
+        b.append(at(f"b_{{{len(b) + 1}}}"))
+    column = lambda tex: [at(rf"{tex}_{{{t}}}") for t in at.range("t")]
+    vectors = {x.upper(): np.hstack(column(rf"\boldsymbol{{{x}}}")).T for x in "qkv"}
+    numbers = {x: np.array(column(rf"\{x}")) for x in ("alpha", "beta")}
+    states = [at(rf"\mathbf{{S}}^{{({n})}}") for n in range(1, len(b))]
+    return SimpleNamespace(**vectors, **numbers), states, list(pairwise(b))
 
 
 BOUNDS = list(pairwise(accumulate(LENGTHS, initial=0)))
@@ -136,8 +149,16 @@ EVERYONE = [(0, 24)]
 )
 def one_chunk_of_many_sequences(mask=BOUNDS, mask_A=BOUNDS, gamma_bounds=BOUNDS, owners=(0, 1, 2)):
     """The row as one chunk with a mask of blocks, against each sequence by itself."""
-    O = one_chunk(BOUNDS, mask, mask_A, gamma_bounds, owners)
+
+    def printed(at):
+        row, states, bounds = row_of_page(at)
+        found = one_chunk(row, states, bounds, bounds, bounds, bounds, range(len(states)))
+        return [x[at.n - 1 : at.n].T for x in found]
+
+    for of in (0, 1):
+        on_page("eq-packed-mask", lambda at, of=of: printed(at)[of], of=of)
     row, states = packed()
+    _, O = one_chunk(row, states, BOUNDS, mask, mask_A, gamma_bounds, owners)
     alone = [recurrence(part(row, *bound, S))[0] for bound, S in zip(BOUNDS, states, strict=True)]
     return (O - join(alone, np.concatenate)).residues
 

@@ -1,6 +1,8 @@
 """Chapter 17: what is left of the roundings of a state, and the decay that rounding undoes."""
 
 from fractions import Fraction
+from functools import reduce
+from operator import matmul
 
 import numpy as np
 import sympy as sp
@@ -19,27 +21,34 @@ CALLS = 7
     method="modular",
     covers="7 calls of 3 tokens, any roundings, d_k = 8, d_v = 6",
     mutants={
-        "nothing fades": {"later": lambda x, j: 0},
-        "its own call counts, too": {"later": lambda x, j: 3 * (j - 1)},
+        "nothing fades": {"later": lambda j: CALLS},
+        "its own call counts, too": {"later": lambda j: j - 1},
         "the last rounding is forgotten": {"calls": CALLS - 1},
     },
 )
-def roundings_travel(later=lambda x, j: 3 * j, calls=CALLS):
+def roundings_travel(later=lambda j: j, calls=CALLS):
     """State rounded after each call minus the state that never was; the sum over roundings."""
+
+    def travelled(R, F):
+        """Each rounding, through the maps of the calls after its own."""
+        total = 0 * R[0]
+        for j, rounding in enumerate(R[:calls], 1):
+            total = total + reduce(matmul, F[later(j) :], rounding)
+        return total
+
+    def printed(at):
+        until = range(1, at("J") + 1)
+        return travelled(*([at(rf"\mathbf{{{x}}}_{{{j}}}") for j in until] for x in ("R", "F")))
+
+    on_page("eq-drift-sum", printed)
     x = modular_tokens(C=3 * CALLS, d_k=8, d_v=6, number_of_chunks=1)
     rng = np.random.default_rng(5)
     roundings = [modular.random(rng, 6, 8) for _ in range(CALLS)]
     S = x.S
     for j in range(CALLS):
         S = recurrence(part(x, 3 * j, 3 * j + 3, S))[2] + roundings[j]
-    drift = S - recurrence(x)[2]
-    end = 3 * CALLS
-    for j in range(1, calls + 1):
-        begin = later(x, j) or end
-        rest = part(x, begin, end, 0) if begin < end else None
-        drift = drift - (roundings[j - 1] @ transitions(rest, end - begin) if rest else
-                         roundings[j - 1])  # fmt: skip
-    return drift.residues
+    maps = [transitions(part(x, 3 * j, 3 * j + 3, 0), 3) for j in range(CALLS)]
+    return (S - recurrence(x)[2] - travelled(roundings, maps)).residues
 
 
 alpha, beta, d, rho, lam = sp.symbols("alpha beta d rho lambda", positive=True)
@@ -126,6 +135,9 @@ def truncated(x, bits):
 )
 def nothing_fades(below=Fraction(1, 2), fl=rounded):
     """How many numbers change, decayed by a little less than the bound; all powers of two alike."""
+    p = lambda at: int(at("p"))
+    decayed = lambda at: fl(abs(Fraction(at(r"\alpha x"))), p(at)) * (1 if at("x") > 0 else -1)
+    on_page("eq-decay-stalls", decayed, lambda at: at("x"))
     changed = 0
     for bits in (8, 11):
         loss = below * Fraction(1, 2**bits) * Fraction(999, 1000)

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 
+from .page import on_page
 from .registry import verifies
 
 TOKENS, D_K = 12, 6
@@ -22,9 +23,10 @@ def tokens(kind, rng):
 
 def stretches(g, beta, k):
     """ln |F^t| for all t, by the singular values of the products."""
-    F, found = np.eye(D_K), []
+    one, found = np.eye(k.shape[1]), []
+    F = one
     for decay, b, key in zip(np.exp(g), beta, k, strict=True):
-        F = F @ (decay * (np.eye(D_K) - b * np.outer(key, key)))
+        F = F @ (decay * (one - b * np.outer(key, key)))
         found.append(np.log(np.linalg.norm(F, 2)))
     return np.array(found)
 
@@ -63,6 +65,20 @@ def of_length(g, beta, k):
 )
 def no_product_stretches_more(claim=bound):
     """By how much a product stretches more than it may, or less where it is known to attain it."""
+
+    def until(at):
+        """Decays, strengths and keys of the page's tokens, up to t."""
+        tokens = range(1, at.n + 1)
+        g, beta = (np.array([at(rf"{x}_{{{s}}}") for s in tokens]) for x in ("g", r"\beta"))
+        return g, beta, np.hstack([at(rf"\boldsymbol{{k}}_{{{s}}}") for s in tokens]).T
+
+    most = lambda at: claim(*until(at))[-1]
+    on_page(
+        "eq-shard-felt",
+        lambda at: np.exp(stretches(*until(at))[-1]),
+        lambda at: np.exp(most(at)),
+    )
+    on_page("eq-shard-felt", most, of=1)
     rng, off = np.random.default_rng(18), []
     for kind in ("any", "none stretches", "each stretches") * 4:
         given = tokens(kind, rng)

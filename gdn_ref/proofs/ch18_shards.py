@@ -7,6 +7,7 @@ the token loop over all tokens.
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate, pairwise
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -50,21 +51,28 @@ class Shard:
     O_F: object
 
 
-def shard(begin, end, order=1, decay=True, late=0, write=True):
-    """The pair of the tokens from `begin` to `end`, factor by factor (eq-shard-map)."""
-    x = tokens()
+def pairs_so_far(x, tokens, decay=True, write=True):
+    """F and G of none of these tokens, of the first, of two and so on (eq-shard-map)."""
     eye = np.eye(x.K.shape[1], dtype=np.int64)
-    F, G, O_0, O_F = modular.Mod(eye.astype(np.uint64)), x.S * 0, [], []
-    for t in range(begin, end)[::order]:
+    found = [(eye + 0 * (x.K.T @ x.K), 0 * (x.V.T @ x.K))]
+    for t in tokens:
         k, v = x.K[t : t + 1], x.V[t : t + 1]
         factor = eye - k.T @ k * x.beta[t]
         factor = factor * x.alpha[t] if decay else factor
-        O_F.append((F if late else F @ factor) @ x.Q[t])
-        F, G = F @ factor, G @ factor
-        G = G + v.T @ k * x.beta[t] if write else G
-        O_0.append(G @ x.Q[t])
+        F, G = (M @ factor for M in found[-1])
+        found.append((F, G + v.T @ k * x.beta[t] if write else G))
+    return found
+
+
+def shard(begin, end, order=1, decay=True, late=0, write=True):
+    """The pair of the tokens from `begin` to `end`, and what their queries read."""
+    x, own = tokens(), range(begin, end)[::order]
+    found = pairs_so_far(x, own, decay, write)
+    O_0 = [found[n][1] @ x.Q[t] for n, t in enumerate(own, 1)]
+    O_F = [found[n - late][0] @ x.Q[t] for n, t in enumerate(own, 1)]
     empty = x.V[:0], x.Q[:0]
-    return Shard(F, G, *(join(o) if o else no for o, no in zip((O_0, O_F), empty, strict=True)))
+    outputs = (join(o) if o else no for o, no in zip((O_0, O_F), empty, strict=True))
+    return Shard(*found[-1], *outputs)
 
 
 def shards(**changes):
@@ -105,6 +113,16 @@ def residues(pairs):
 )
 def pairs_are_what_the_loop_does(pairs=shards):
     """F is what the loop makes of the identity, with nothing to write; G what it makes of zero."""
+
+    def printed(at):
+        T = range(1, at("T") + 1)
+        k, v = (np.hstack([at(rf"\boldsymbol{{{x}}}_{{{t}}}") for t in T]).T for x in "kv")
+        alpha, beta = ([at(rf"\{x}_{{{t}}}") for t in T] for x in ("alpha", "beta"))
+        x = SimpleNamespace(K=k, V=v, alpha=alpha, beta=beta)
+        return pairs_so_far(x, range(at("b_p"), at("b_{p+1}")))[-1]
+
+    for of in (0, 1):
+        on_page("eq-shard-map", lambda at, of=of: printed(at)[of], of=of)
     x, residuals = tokens(), []
     eye = modular.Mod(np.eye(8, dtype=np.uint64))
     for border, pair in zip(BORDERS, pairs(), strict=True):
@@ -142,13 +160,13 @@ def shards_follow(
 
 def tall(x, values=0, start=1):
     """A run with d_k more rows: zeros for their values, the identity for their state."""
-    T, d_k, d_v = len(x.alpha), x.K.shape[1], x.V.shape[1]
+    T, d_k = len(x.alpha), x.K.shape[1]
     eye = modular.Mod(start * np.eye(d_k, dtype=np.uint64))
     V = join([x.V, modular.Mod(np.full((T, d_k), values, dtype=np.uint64))], _beside)
-    return recurrence(replace(x, V=V, S=join([x.S * 0 + 0, eye], np.concatenate)))[::2], d_v
+    return recurrence(replace(x, V=V, S=join([x.S * 0 + 0, eye], np.concatenate)))[::2]
 
 
-def _beside(arrays, axis):
+def _beside(arrays, axis=0):
     return np.concatenate(arrays, axis=1)
 
 
@@ -164,14 +182,20 @@ def _beside(arrays, axis):
 )
 def one_run_finds_all_four(given=None, swap=False):
     """The ordinary rule over [V 0] from (0; I), for each shard that has tokens."""
+
+    def stacked(x):
+        """The four, as the state and the outputs of one run."""
+        above, below = (x.F, x.G) if swap else (x.G, x.F)
+        return join([above, below], np.concatenate), join([x.O_0, x.O_F], _beside)
+
+    for of in (0, 1):
+        on_page("eq-shard-rows", lambda at, of=of: stacked(on_rank(at, "p"))[of], of=of)
     x, residuals = tokens(), []
     for border, pair in zip(BORDERS, shards(), strict=True):
         if border[0] == border[1]:
             continue
-        (o, S), d_v = tall(part(x, *border, x.S * 0), **(given or {}))
-        above, below = (S[-d_v:], S[:-d_v]) if swap else (S[:d_v], S[d_v:])
-        residuals += [(above, pair.G), (below, pair.F)]
-        residuals += [(o[:, :d_v], pair.O_0), (o[:, d_v:], pair.O_F)]
+        o, S = tall(part(x, *border, x.S * 0), **(given or {}))
+        residuals += zip((S, o), stacked(pair), strict=True)
     return residues(residuals)
 
 

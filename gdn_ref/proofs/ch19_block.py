@@ -2,13 +2,16 @@
 
 import math
 
+import numpy as np
 import torch
 
 from .. import gated_delta_rule
 from ..layers import GatedDeltaNet
 from .data import relative_error
+from .page import on_page
 from .registry import verifies
 
+GATE = r"\texttt{A\_log}", r"\texttt{dt\_bias}"
 SIZES = {"hidden_size": 12, "num_heads": 2, "head_dim": 6, "num_v_heads": 4, "head_v_dim": 5}
 
 
@@ -23,6 +26,10 @@ def sigmoid(z):
 def unit(x):
     """Length 1, but for what lies under the root (eq-qk-norm)."""
     return x / torch.sqrt((x * x).sum(-1, keepdim=True) + 1e-6)
+
+
+def scaled(q):
+    return q / math.sqrt(len(q))
 
 
 def gated_norm(o, z, weight, eps):
@@ -40,6 +47,10 @@ def convolve(x, weight):
     return torch.stack([silu((weight.T * padded[t : t + W]).sum(0)) for t in range(len(x))])
 
 
+def log_decay(a, A_log, dt_bias):
+    return -torch.exp(A_log) * torch.log1p(torch.exp(a + dt_bias))
+
+
 def key_head(h, H, HV):
     return h // (HV // H)
 
@@ -51,7 +62,7 @@ def block(net, x, unit=unit, norm=gated_norm, key_head=key_head, factor=1):
     qkv = torch.cat([x @ w[f"{name}_proj"].T for name in "qkv"], dim=1)
     q, k, v = convolve(qkv, w["conv1d"][:, 0]).split(net.channels, dim=1)
     a, b, z = (x @ w[f"{name}_proj"].T for name in "abg")
-    g = -torch.exp(w["A_log"]) * torch.log1p(torch.exp(a + w["dt_bias"]))
+    g = log_decay(a, w["A_log"], w["dt_bias"])
     beta, heads = factor * sigmoid(b), []
     H, HV = q.shape[1] // K, v.shape[1] // V
     for h in range(HV):
@@ -60,9 +71,7 @@ def block(net, x, unit=unit, norm=gated_norm, key_head=key_head, factor=1):
         value, gate = (y[:, V * h : V * (h + 1)] for y in (v, z))
         rows = []
         for t in range(len(x)):
-            o, S = gated_delta_rule.step(
-                S, query[t] / math.sqrt(K), key[t], value[t], g[t, h], beta[t, h]
-            )
+            o, S = gated_delta_rule.step(S, scaled(query[t]), key[t], value[t], g[t, h], beta[t, h])
             rows.append(norm(o, gate[t], w["o_norm"], net.o_norm.eps))
         heads.append(torch.stack(rows))
     return torch.cat(heads, dim=1) @ w["o_proj"].T
@@ -99,7 +108,36 @@ def tokens(T=40, seed=1, size=SIZES["hidden_size"]):
         "strength twice as large": {"factor": 2},
     },
 )
-def layer_is_its_formulas(**replaced):
-    """The package's layer against `block`."""
+def layer_is_its_formulas(unit=unit, norm=gated_norm, key_head=key_head, factor=1):
+    """The package's layer against `block`, whose lines are those of the page."""
+
+    def tensors(at, *names):
+        found = (at(x) for x in names)
+        return [torch.tensor(np.squeeze(x), dtype=torch.float64) for x in found]
+
+    def projected(at, names):
+        (x,) = tensors(at, r"\boldsymbol{x}_t")
+        return [columns(x @ torch.from_numpy(at(rf"\mathbf{{W}}_{n}")).T)[0] for n in names]
+
+    def columns(*vectors):
+        return tuple(x.numpy().reshape(-1, 1) for x in vectors)
+
+    def keys(at):
+        q, k = map(unit, tensors(at, r"\boldsymbol{q}'", r"\boldsymbol{k}'"))
+        return columns(scaled(q), k)
+
+    def decay(at):
+        return float(log_decay(*tensors(at, r"\boldsymbol{a}", *GATE)))
+
+    def strength(at):
+        return float(factor * at(r"\beta_\text{max}") * sigmoid(*tensors(at, r"\boldsymbol{b}")))
+
+    def output(at):
+        return at(r"\mathbf{W}_o") @ at(r"\mathrm{norm}(\boldsymbol{o},\boldsymbol{z})")
+
+    convolved = lambda at: at(r"\mathrm{conv}")(*projected(at, "qkv"))
+    gates = lambda at: tuple(projected(at, "abg"))
+    for of, line in ((0, convolved), (1, keys), (2, gates), (3, decay), (4, strength), (6, output)):
+        on_page("eq-block", line, of=of)
     net, x = hard_layer(), tokens()
-    return relative_error(net(x[None])[0], block(net, x, **replaced))
+    return relative_error(net(x[None])[0], block(net, x, unit, norm, key_head, factor))

@@ -20,12 +20,15 @@ def inputs(seed=0):
     return [torch.randn(s, generator=random, dtype=torch.float64) for s in shapes]
 
 
-def raw(x, weight, bias, S, tap=lambda i: i):
+def raw(x, weight, bias, S, tap=lambda i, W=W: i):
     """z_t, before the activation, as sums over the taps."""
     before = torch.cat([S.T, x])  # row t + W - 1 is token t
-    return torch.stack(
-        [bias + sum(weight[:, tap(i)] * before[t + i] for i in range(W)) for t in range(len(x))]
-    )
+    return torch.stack([mixed(before[t : t + W], weight.T, bias, tap) for t in range(len(x))])
+
+
+def mixed(last, taps, bias, tap=lambda i, W=W: i):
+    """The last W inputs, each times its tap."""
+    return bias + sum(taps[tap(i, len(taps))] * x for i, x in enumerate(last))
 
 
 def package(x, weight, bias, S):
@@ -39,16 +42,30 @@ def package(x, weight, bias, S):
     method="float64",
     covers=COVERS,
     mutants={
-        "taps reversed": {"tap": lambda i: W - 1 - i},
+        "taps reversed": {"tap": lambda i, W: W - 1 - i},
         "no activation": {"activation": lambda z: z},
         "bias after the activation": {"inside": 0, "outside": 1},
     },
 )
-def convolution_is_the_sum(tap=lambda i: i, activation=silu, inside=1, outside=0):
+def convolution_is_the_sum(tap=lambda i, W: i, activation=silu, inside=1, outside=0):
     """The package's convolution against the sum over the taps, channel by channel."""
+
+    def of_page(at):
+        taps = [at(f"w_{i}") for i in range(at("W"))]
+        last = window(at, at("t") - at("W") + 1, at("t"))
+        return mixed(last, taps, inside * at.known("bias"), tap)
+
+    after = lambda z: float(activation(torch.tensor(z, dtype=torch.float64)))
+    on_page("eq-causal-conv", of_page)
+    on_page("eq-causal-conv", lambda at: after(at("z_t")) + outside * at.known("bias"), of=1)
     x, weight, bias, S = inputs()
     y = activation(raw(x, weight, inside * bias, S, tap)) + outside * bias
     return relative_error(y, package(x, weight, bias, S)[0])
+
+
+def window(at, first, last):
+    """These inputs of the page."""
+    return [at(f"x_{{{s}}}") for s in range(first, last + 1)]
 
 
 def shift_in(S, x):
@@ -70,6 +87,17 @@ def shift_in(S, x):
 )
 def state_carries_on(move=shift_in, keep=lambda x, y: x):
     """One token a call, with the state that the rule gives, and that state itself."""
+
+    def states_of_page(at):
+        """The channel's state before the first token and after each, by the rule."""
+        states = [torch.tensor(window(at, 2 - at("W"), 0), dtype=torch.float64)[None]]
+        for t in range(1, at("t") + 1):
+            new = torch.tensor([at(f"x_{t}")], dtype=torch.float64)
+            states.append(move(states[-1], keep(new, new)))
+        return [tuple(map(float, S[0])) for S in states]
+
+    for of in (0, 1):
+        on_page("eq-conv-state", lambda at, of=of: states_of_page(at)[of - 2], of=of)
     x, weight, bias, S = inputs()
     whole, states, rows = package(x, weight, bias, S)[0], [], []
     for t in range(T):
@@ -147,6 +175,13 @@ def successors(text):
 )
 def answers_are_successors(back=1, correct=1):
     """The delta rule with orthonormal keys, one token back, against a search in the text."""
+
+    def printed(at):
+        text = [at(f"c_{t}") for t in range(1, at("t") + 1)]
+        found = successors(text)[-1]
+        return at.known(r"\boldsymbol{v}")(found)
+
+    on_page("eq-conv-induction", printed)
     letters, residual = 6, []
     values = np.eye(letters, dtype=int)  # row a: the value of letter a in terms of all values
     for seed in range(20):

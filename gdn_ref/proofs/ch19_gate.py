@@ -5,7 +5,7 @@ import torch
 from torch.nn.functional import softplus
 
 from ..layers import GatedDeltaNetCache
-from .ch19_block import hard_layer, tokens
+from .ch19_block import GATE, hard_layer, tokens
 from .data import relative_error, worst
 from .page import on_page
 from .registry import verifies
@@ -68,14 +68,29 @@ def share_of_slow_heads(**replaced):
     method="float64",
     covers="20 tokens, then 6 of padding, 4 heads, convolution with a bias; and padding first",
     mutants={
-        "memory untouched": {"pads": 0},
-        "one step": {"pads": 1},
+        "memory untouched": {"pads": lambda p: 0},
+        "one step": {"pads": lambda p: 1},
         "no dt_bias": {"bias": 0},
         "no A": {"speed": 0},
     },
 )
-def padding_fades(pads=6, bias=1, speed=1):
+def padding_fades(pads=lambda p: p, bias=1, speed=1):
     """The layer's memory after padding, against the one before it; the convolution's is zero."""
+
+    def faded(S, p, A_log, dt_bias):
+        return torch.exp(p * slope(A_log, dt_bias))[..., None, None] * S
+
+    def slope(A_log, dt_bias):
+        return -torch.exp(speed * A_log) * softplus(bias * dt_bias)
+
+    def of_head(at):
+        return [torch.tensor(at(x), dtype=torch.float64) for x in GATE]
+
+    on_page(
+        "eq-padding-right",
+        lambda at: faded(torch.from_numpy(at(r"\mathbf{S}")), pads(at("p")), *of_head(at)).numpy(),
+    )
+    on_page("eq-padding-right", lambda at: float(slope(*of_head(at))), of=1)
     net, T, n = hard_layer(conv_bias=True), 20, 6
     x = torch.cat([tokens(T), tokens(n, seed=2)])[None]
     before, after, left = (GatedDeltaNetCache() for _ in range(3))
@@ -85,8 +100,7 @@ def padding_fades(pads=6, bias=1, speed=1):
     net(x.flip(1), left, attention_mask=right.flip(1))
     alone = GatedDeltaNetCache()
     net(x.flip(1)[:, n:], alone)
-    g = -torch.exp(speed * net.A_log) * softplus(bias * net.dt_bias)
-    fades = torch.exp(pads * g)[:, None, None] * before.recurrent_state
+    fades = faded(before.recurrent_state, pads(n), net.A_log, net.dt_bias)
     window = float(after.conv_state.abs().max())
     pairs = (after.recurrent_state, left.recurrent_state, left.conv_state)
     return worst(pairs, (fades, alone.recurrent_state, alone.conv_state)) + window

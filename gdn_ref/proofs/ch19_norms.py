@@ -24,12 +24,21 @@ def root(x, eps=1e-6):
     mutants={
         "eps times d_k": {"length": lambda x: root(x, 12e-6)},
         "eps beside the root": {"length": lambda x: root(x, 0) + 1e-6},
-        "no scale": {"scale": 1.0},
-        "scale on the key": {"on_key": 12**-0.5},
+        "no scale": {"scale": lambda d_k: 1.0},
+        "scale on the key": {"on_key": lambda d_k: d_k**-0.5},
     },
 )
-def rule_normalises_inside(length=root, scale=12**-0.5, on_key=1.0):
+def rule_normalises_inside(length=root, scale=lambda d_k: d_k**-0.5, on_key=lambda d_k: 1.0):
     """The public function on raw keys and queries against the reference on normalised ones."""
+
+    def normalised(x, share):
+        return share(x.shape[-1]) * x / length(x)
+
+    for of, (x, share) in enumerate((("k", on_key), ("q", scale))):
+        tex = rf"\boldsymbol{{{x}}}'"
+        on_page(
+            "eq-qk-norm", lambda at, tex=tex, share=share: normalised(at(tex).T, share).T, of=of
+        )
     q, k, v, g, beta, S = hard_inputs(T=30)
     q, k = 0.002 * q, 0.002 * k
 
@@ -42,7 +51,7 @@ def rule_normalises_inside(length=root, scale=12**-0.5, on_key=1.0):
         *raw, g=public(g), beta=public(beta), initial_state=state, use_qk_l2norm_in_kernel=True
     )
     expected, _ = gated_delta_rule.recurrent(
-        scale * q / length(q), on_key * k / length(k), v, g, beta, S
+        normalised(q, scale), normalised(k, on_key), v, g, beta, S
     )
     return relative_error(o[0, :, 0], expected)
 
@@ -66,6 +75,12 @@ def rule_normalises_inside(length=root, scale=12**-0.5, on_key=1.0):
 )
 def layer_normalises_then_gates(form=gated_norm):
     """The layer's norm against its formula."""
+
+    def printed(at):
+        o, z, w = (torch.from_numpy(at(rf"\boldsymbol{{{x}}}")[:, 0].astype(float)) for x in "ozw")
+        return form(o, z, w, at(r"\varepsilon")).numpy()[:, None]
+
+    on_page("eq-gated-norm", printed, of=1)
     random = torch.Generator().manual_seed(0)
     o, z = torch.randn(2, 40, 6, 7, generator=random, dtype=torch.float64)
     norm = GatedRMSNorm(7, dtype=torch.float64)

@@ -177,16 +177,23 @@ def hard(T=70, d_k=12, d_v=7):
 )
 def two_gates_as_printed(decayed=True, swap=False, gate_b=False):
     """The rule as printed, token by token, against the general rule in chunks."""
+
+    def after(S, D, k, v, e, w):
+        """The state after one token; D is the diagonal."""
+        read, along = (k, e * k) if gate_b else (e * k, k)
+        faded = S * D
+        S = faded - np.outer((faded if decayed else S) @ read, along)
+        return S + np.outer((e if swap else w) * v, k)
+
+    def printed(at):
+        vectors = (at(rf"\boldsymbol{{{x}}}_t")[:, 0] for x in "kvew")
+        return after(at(r"\mathbf{S}_{t-1}"), np.diag(at(r"\mathbf{D}_t")), *vectors)
+
+    on_page("eq-family-two-gates", printed)
     q, k, v, g, e, w, S = hard(d_v=12 if swap else 7)
     first, outputs = S, []
     for t in range(len(k)):
-        D, read, along = np.exp(g[t]), e[t] * k[t], k[t]
-        if gate_b:
-            read, along = along, read
-        gate = e[t] if swap else w[t]
-        faded = S * D
-        S = faded - np.outer((faded if decayed else S) @ read, along)
-        S = S + np.outer(gate * v[t], k[t])
+        S = after(S, np.exp(g[t]), k[t], v[t], e[t], w[t])
         outputs.append(S @ q[t])
     x = two_gates.arguments(q, k, v, g, e, w)
     worst = 0

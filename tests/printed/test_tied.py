@@ -20,29 +20,19 @@ from gdn_ref.proofs.printed.tree import statements
 TAKES = {"side", "value", "page", "printed"}  # the calls that read a formula off the page
 
 NOT_HELD = {  # equations none of whose checks is: why
-    "the check runs a loop or a schedule, and there is no formula in it": """
-        eq-chunk-states eq-forward-substitution eq-inverse-row eq-prefill-decode eq-packed-mask
-        eq-drift-sum eq-shard-map eq-shard-rows eq-conv-induction eq-reads-by-products""",
-    "ranks, orders or roundings are measured on both sides, and compared": """
-        eq-recall-rank eq-gdn-clear eq-decay-condition eq-decay-monotone eq-decay-stalls
-        eq-shard-felt""",
-    "it is cleared of its denominators, or of first order: the page is not": """
-        eq-least-squares-memory eq-chunk-stages""",
-    "code of the package, layer or kernel, runs on both sides": """
-        eq-margin-parts eq-mask-recurrence eq-padding-token eq-value-slices eq-segment-rows
-        eq-block eq-causal-conv eq-conv-state eq-padding-right eq-qk-norm eq-gated-norm
-        eq-family-two-gates""",
     "its sum over paths is read, not evaluated": "eq-inverse-paths",
 }
 ALONE = {  # checks that are not, though others of their equation are: why
-    "it is about logarithms, and the page about decays": """
-        ch04_mask.stretches_join ch11_gated.similar""",
     "the code whose cost is counted computes the rule: no cost is in it": """
         ch14_designs.two_kernels_compute_the_rule ch14_designs.three_kernels_compute_the_rule
         ch14_segments.segments_are_exact ch14_shares.shares_are_exact
         ch16_cost.what_is_read_is_enough ch20_cost.counted_stack_computes_the_mixers""",
     "a step of a proof, or what follows from the equation: the page's sides are not in it": """
-        ch10_rule.norm_of_the_undecayed_read ch12_decay.where_a_decay_lies
+        ch02_capacity.last_value_is_forced ch02_capacity.a_minor_is_an_error
+        ch10_rule.norm_of_the_undecayed_read ch11_condition.the_mask_acts_as_the_decay
+        ch11_condition.the_mask_acts_as_the_decay_at_real_size
+        ch11_condition.the_mask_splits_into_columns ch12_decay.where_a_decay_lies
+        ch13_solve.decays_multiply ch13_solve.decays_multiply_at_real_size
         ch18_backward.every_gradient ch21_recall.a_trace_of_low_rank
         ch21_stream.means_of_the_cubature""",
     "it runs the package, against permutations": "ch22_permutations.weights_that_track",

@@ -26,6 +26,7 @@ from .lexer import tokens
 from .source import displays
 from .tree import parse, statements
 from .values import Depends, Multiple, NotExact, Refused
+from .world import canonical
 
 
 class At:
@@ -37,6 +38,10 @@ class At:
     def __call__(self, tex):
         """The value of this TeX here."""
         return self.evaluator.value(parse(tokens(tex)), self.scope)
+
+    def known(self, key):
+        """What the world has under this key, be it a function or a word."""
+        return self.evaluator.world.letters[canonical(key)]
 
     def first(self, *texts):
         """The value of the first of these letters that there is."""
