@@ -1,6 +1,7 @@
 """The worlds of chapter 4: stretches of decay, a fading stream, the gate."""
 
 from functools import cache
+from itertools import product
 
 import numpy as np
 
@@ -103,23 +104,26 @@ def stream(draw):
     """The loop's error at one key, averaged over the keys of the other tokens.
 
     It is quadratic in those keys, so two of them at a time count, and of each its mean and the
-    mean of `k k^T`: uniform keys share them with the corners of a simplex, at place x + j y modulo
-    a prime for token j, for all x and y. So many tokens are as good as endless: the rest of the
-    weights is below 1e-11.
+    mean of `k k^T`: uniform keys share them with the corners of a simplex, of which each token has
+    one by a line of its own through a space over a prime field, for all points of the space: any
+    two tokens have each pair of corners as often. So many tokens are as good as endless: the rest
+    of the weights is below 1e-11.
     """
-    prime, low, high = [(7, 0.13, 0.15), (11, 0.28, 0.3), (13, 0.32, 0.36)][draw.seed]
-    draw, d_k, d_v = draw.anew(), prime - 1, 3
-    alpha, tokens = draw.number(low, high), np.arange(prime)
-    v, asked = draw.array(prime, d_v), draw.array(d_k)
+    prime, d = [(2, 7), (5, 3), (13, 2), (3, 4), (7, 2), (11, 2)][draw.seed % 6]
+    points = np.array(list(product(range(prime), repeat=d)))
+    lines = np.array([p for p in points if p.any() and p[np.flatnonzero(p)[0]] == 1])
+    d_k, d_v, count = prime - 1, 2 + draw.seed // 2 % 4, len(lines)
+    draw = draw.anew()
+    alpha = draw.number(0.9, 1) * np.exp(-12.7 / count)
+    v, asked = draw.array(count, d_v), draw.array(d_k)
     v, asked = v / np.linalg.norm(v, axis=1, keepdims=True), asked / np.linalg.norm(asked)
-    x, y = np.indices((prime, prime)).reshape(2, -1, 1)
-    keys = simplex(d_k)[(x + tokens * y) % prime]  # [cases, tokens by age, d_k]
+    keys = simplex(d_k)[points @ lines.T % prime]  # [cases, tokens by age, d_k]
     errors = []
     for m in range(3):
         k = keys.copy()
         k[:, m] = asked
-        oldest_first = k[:, ::-1], np.broadcast_to(v[::-1], (len(k), prime, d_v))
-        g = np.full((len(k), prime), np.log(alpha))
+        oldest_first = k[:, ::-1], np.broadcast_to(v[::-1], (len(k), count, d_v))
+        g = np.full((len(k), count), np.log(alpha))
         _, S = scalar_decay.recurrent(oldest_first[0], *oldest_first, g)
         errors.append((S @ asked - alpha**m * v[m])[:, :, None])
     e = r"\boldsymbol{e}"
@@ -127,7 +131,7 @@ def stream(draw):
         (1 / len(keys), {e: Depends(lambda at, n=n: errors[at["m"]][n])}) for n in range(len(keys))
     ]
     letters = {r"\alpha": alpha, "d_k": d_k, "d_v": d_v}
-    return World(letters, {"m": range(3), "j": range(prime)}, outcomes)
+    return World(letters, {"m": range(3), "j": range(count)}, outcomes)
 
 
 def steepest(m):

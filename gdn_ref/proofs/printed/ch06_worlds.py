@@ -71,7 +71,8 @@ def long_and_short(draw):
     """Strengths on both sides of the two places where the norm's branch changes."""
     draw = draw.anew()
     k, alpha = draw.array(sizes(draw)[1]), draw.between(0.5, 0.95, 1)[0]
-    strengths = [share / (k @ k) for share in (-0.7, 0.4, 1.3, 1.9, 2.6)]
+    shares = draw.rng.uniform(0, 0.3, 7) + (-0.8, -0.4, 0.4, 1.3, 1.65, 2.3, 2.7)
+    strengths = shares / (k @ k)
 
     def F(at):
         return transition(draw, k, alpha, at[r"\beta"])

@@ -65,15 +65,16 @@ def one_cosine(draw, near=1e-9, more=0):
 
 def rounding(draw):
     """Significands of a number of bits, the points halfway between them, and some between."""
-    p = (2, 3, 4)[draw.seed % 3] + draw.seed // 3
-    halves = [Fraction(n, 2) for n in range(2**p, 2 ** (p + 2))]
+    bits = ((2, 5), (3, 1), (4, 6))[draw.seed % 3]
+    halves = sorted({Fraction(n, 2) for p in bits for n in range(2**p, 2 ** (p + 2))})[:130]
     beside = [x + Fraction(1, 1000) for x in halves]
     ties = [lambda m: m % 2 == 1, lambda m: False]  # to even, down
+    roundings = {cache(nearest(p, tie)): p for p, tie in zip(bits, ties, strict=True)}
     return World(
-        {"p": p},
+        {"p": Depends(lambda at: roundings[at["fl"]])},
         {
             "x": [sign * x for x in halves + beside for sign in (1, Fraction(-1, 64))],
-            r"\mathrm{fl}": [cache(nearest(p, tie)) for tie in ties],
+            r"\mathrm{fl}": list(roundings),
         },
     )
 

@@ -151,7 +151,7 @@ def segment_bytes(draw):
 
 def shares(draw):
     """The shares for which all programs end together: the solution of these linear equations."""
-    P, eta = (5, 3, 1)[draw.seed], draw.number(0.2, 0.8)
+    P, eta = (5, 3, 1)[draw.seed % 3] + draw.seed // 3, draw.number(0.2, 0.8)
     rows = np.zeros((P, P), dtype=object if draw.exact else float)  # unknowns a_1 .. a_{P-1}, t
     right = np.zeros((P, 1), dtype=rows.dtype)
     for p in range(P):  # eta a_p + a_{p+1} - a_p = t

@@ -179,14 +179,15 @@ printed("eq-thread-layout", layout, against="the layout's bits", arithmetic="cou
 
 @cache
 def blocks(draw):
-    """A unit lower triangular matrix of three blocks by two, and its inverse."""
-    A = draw.array(6, 6) * np.tril(np.ones((6, 6), dtype=int), -1)
-    X = inverse(A + np.eye(6, dtype=object if draw.exact else float))
+    """A unit lower triangular matrix in three or four blocks, and its inverse."""
+    n, count = ((4, 3), (2, 4), (3, 3))[draw.seed % 3]
+    A = draw.array(n * count, n * count) * np.tril(np.ones((n * count,) * 2, dtype=int), -1)
+    X = inverse(A + np.eye(n * count, dtype=object if draw.exact else float))
 
     def of(matrix):
-        return Family(lambda a, b: matrix[2 * a - 2 : 2 * a, 2 * b - 2 : 2 * b])
+        return Family(lambda a, b: matrix[n * (a - 1) : n * a, n * (b - 1) : n * b])
 
-    run = range(1, 4)
+    run = range(1, count + 1)
     letters = {r"\mathbf{A}_": of(A), r"\mathbf{X}_": of(X)}
     return World(letters, {"a": run, "b": run, "e": run})
 

@@ -149,6 +149,13 @@ def rounded(draw):
     return World(letters, {"j": range(1, calls + 1), "J": range(1, calls + 1)})
 
 
+DRIFTS = [  # d_k, tokens of a call, calls
+    (2, 3, 2), (3, 1, 4), (4, 2, 1), (2, 1, 3), (3, 2, 2), (5, 1, 2), (2, 2, 3), (6, 3, 1),
+    (3, 1, 3), (4, 1, 3), (2, 4, 2), (5, 2, 2), (2, 1, 5), (7, 1, 1), (3, 3, 1), (4, 2, 2),
+    (2, 5, 1), (6, 1, 2), (3, 2, 3), (2, 2, 4),
+]  # fmt: skip
+
+
 @cache
 def drift(draw):
     """The mean over all keys of a basis and all signs of the roundings, each case computed.
@@ -156,7 +163,7 @@ def drift(draw):
     The square of an error asks for the mean of k k^T alone, which a basis shares with all
     directions. Roundings are epsilon times a matrix as large as the state.
     """
-    d_k, n, J = ((2, 3, 2), (3, 1, 4), (4, 2, 1))[draw.seed]
+    d_k, n, J = DRIFTS[draw.seed % len(DRIFTS)]
     alpha, beta, epsilon = draw.between(0.5, 0.95, 1)[0], draw.number(), draw.number()
     S, one = draw.array(1, d_k), np.eye(d_k, dtype=int)
     factors = [alpha * (one - beta * np.outer(k, k)) for k in one]
@@ -175,6 +182,6 @@ def drift(draw):
     letters = {
         "value": total / (2**J * d_k ** (n * (J - 1))) / size, r"\lambda": token / d_k / size,
         r"\epsilon": epsilon, r"\alpha": alpha, r"\beta": beta, "d_k": d_k,
-        "n": n, "J": J, "d_v": 7,
+        "n": n, "J": J, "d_v": draw.anew(5).numbers(1, 1, 9)[0],
     }  # fmt: skip
     return World(letters)

@@ -79,7 +79,7 @@ def fresh(draw):
 @cache
 def gated_norm(draw):
     """The layer's norm of a faint output, its gradient, and the norm without weight and gate."""
-    d_v = (3, 4, 5)[draw.seed]
+    d_v, (d_k,) = 3 + draw.seed, draw.anew(5).numbers(1, 1, 9)
     o, z, w = 0.01 * draw.array(d_v), draw.array(d_v), draw.between(0.5, 1.5, d_v)
     eps, c, dn = 1e-5 * draw.number(), draw.number(), draw.array(d_v)
     net = GatedRMSNorm(d_v, eps, dtype=torch.float64).requires_grad_(False)
@@ -91,7 +91,7 @@ def gated_norm(draw):
         "norm": lambda o, z: array(net(column(o, d_v), column(z, d_v))),
         "n_": Family(lambda eps: lambda o: array(unit_norm(eps, d_v)(column(o, d_v)))),
         r"\boldsymbol{w}": w[:, None], r"\boldsymbol{o}": o[:, None], r"\boldsymbol{z}": z[:, None],
-        r"\varepsilon": eps, "d_v": d_v, "d_k": 7, "c": c, "r": (x / n).mean().item(),
+        r"\varepsilon": eps, "d_v": d_v, "d_k": d_k, "c": c, "r": (x / n).mean().item(),
         r"\boldsymbol{n}": array(n), r"d\boldsymbol{n}": dn[:, None], r"d\boldsymbol{o}": array(do),
     }  # fmt: skip
     return World(letters)
@@ -123,7 +123,7 @@ def built(draw):
 @cache
 def padding(draw):
     """One memory of the layer before and after p tokens of padding on the right."""
-    net, T, head = hard_layer(seed=draw.seed, conv_bias=True), 4, draw.seed + 1
+    net, T, head = hard_layer(seed=draw.seed, conv_bias=True), 4, (draw.seed + 1) % 4
     after = {}
     for p in (0, 1, 2, 5):
         x, cache = torch.cat([tokens(T), tokens(p + 1, seed=2)[:p]])[None], GatedDeltaNetCache()
@@ -140,7 +140,7 @@ def padding(draw):
 REAL = {"arithmetic": "float64"}
 COUNTED = {"arithmetic": "counted"}
 
-printed("eq-block", block, against=LAYER, **REAL)
+printed("eq-block", block, against=LAYER, tied=r"\beta_\text{max}", **REAL)  # 1 or 2
 printed(
     "eq-conv-induction",
     induction,

@@ -165,7 +165,11 @@ def steps(draw):
 def recall(draw):
     """Scales at which a softmax leaves at most a weight of epsilon to n - 1 scores that are m
     behind; the least of them by bisection."""
-    n, m, epsilon = (5, 17, 3)[draw.seed], draw.number(), draw.number(0.02, 0.2)
+    n, m, epsilon = (
+        (5, 17, 3)[draw.seed % 3] + draw.seed // 3,
+        draw.number(),
+        draw.number(0.02, 0.2),
+    )
 
     def wrong(s):
         weights = np.exp(s * np.array([0.0] + [-m] * (n - 1)))

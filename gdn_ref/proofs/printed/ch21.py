@@ -178,12 +178,18 @@ def unit_vector(draw, d):
     return on_the_sphere(draw.array(1, d - 1))[0]
 
 
+LATER = [  # d_k, the pair, and how many tokens after it
+    (2, 3, 1), (3, 2, 1), (2, 1, 3), (4, 1, 1), (2, 2, 2), (3, 1, 2), (5, 1, 1), (4, 2, 1),
+    (3, 3, 1), (6, 1, 1), (2, 4, 1),
+]  # fmt: skip
+
+
 @cache
 def later(draw):
     """Every sequence of keys of the cubature in the plane or in space: means of the weight of pair
     j, of its square, and of the squared length of the read with orthonormal values."""
     draw = draw.anew()
-    d, j, most = ((2, 3, 1), (3, 2, 1), (2, 1, 3))[draw.seed % 3]
+    d, j, most = LATER[draw.seed % len(LATER)]
     alpha, beta = draw.number(), draw.number()
     one, keys = eye(draw, d), list(projectors(draw, d))
     zero = 0 * alpha

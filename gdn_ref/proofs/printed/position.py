@@ -8,11 +8,14 @@ Each side of a relation is asked twice, by a matrix with a row for each case of 
                  knows included. No factor of a term, such as `H_v C`, is another one's value.
 
 The columns must be independent modulo 2^61 - 1, and the cases more than the columns. Numerator
-and denominator count alike. A root, a floor, a maximum is a letter of its own; the letters inside
-are among those of a place. A bound speaks by the cases in which its sides are equal.
+and denominator count alike. A root, a floor, a maximum, a power is a letter of its own; what
+stands inside, an exponent too, is asked as a whole, and its letters are among those of a place. A
+floor of a quotient by a number is seen at each of its fractions (`Rounded`). A bound speaks by the
+cases in which its sides are equal.
 """
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -20,12 +23,15 @@ import sympy as sp
 
 from ..modular import Mod, P, join
 from . import values as v
+from .evaluate import TRANSPOSE
 from .functions import ordered
 from .gaps import TIGHT
 from .symbolic import expression
+from .tree import render
 from .values import Refused
 from .world import canonical
 
+STILL = 5  # in how many rounds of draws nothing new is seen, before the sizes are called special
 SPARE = 3  # how many draws a column are seen before the sizes are called special
 
 
@@ -86,30 +92,71 @@ def rank(rows):
     return found
 
 
+class Rounded:
+    """A floor or a ceiling of a quotient by a number: it is seen at each fraction that it can have,
+    or `7n/8`, rounded, is as good as `n - 1`."""
+
+    def __init__(self, inside, letters):
+        top, bottom = sp.fraction(sp.together(inside))
+        self.letters, self.inside, self.bottom = letters, sp.Poly(top, *letters), int(bottom)
+        steps = [int(c) for powers, c in self.inside.terms() if any(powers)]
+        self.columns, self.seen, self.cases = (
+            range(self.bottom // math.gcd(*steps, self.bottom)),
+            set(),
+            0,
+        )
+
+    def add(self, point):
+        self.seen.add(int(self.inside(*point)) % self.bottom)
+        self.cases += 1
+
+    @property
+    def rank(self):
+        return len(self.seen)
+
+    @property
+    def full(self):
+        return self.rank >= len(self.columns)
+
+    @property
+    def missing(self):
+        return 0 if self.full else max(len(self.columns) - self.rank, 1)
+
+
 class Relation:
     """One relation of a display: its two sides, the matrices asked of it, and their letters."""
 
-    def __init__(self, number, sign, sides, asked, ev, counted, tied, besides):
+    def __init__(self, number, sign, sides, asked, ev, counted, tied, besides, bound):
         self.number, self.sign, self.sides, self.nodes = number, sign, sides, {}
-        self.asked = []
+        self.asked, self.rounded = [], set()
         for whole in self._formulas(asked, ev):
             letters = sorted(whole.free_symbols, key=str)
+            if bound & set(map(str, letters)):
+                continue
+            whole_numbers = all(isinstance(ev.last.get(id(self.nodes[x])), int) for x in letters)
+            if letters and whole in self.rounded and _divided(whole) and whole_numbers:
+                self.asked.append((letters, Rounded(whole, letters)))
             own = [x for x in letters if _sized(ev.last.get(id(self.nodes[x])), counted)]
             if own:
                 self.asked.append((own, Independent(box(whole, own))))
             placed = {x for x in own if id(self.nodes[x]) in ev.names} - tied
-            if placed and counted:
+            if placed:
                 placed = sorted(placed | besides, key=str)
                 self.asked.append((placed, Independent(exponents([2] * len(placed), 2))))
 
     def _formulas(self, sides, ev):
         """The sides, but for what stands alone, which is found; then those inside of others."""
-        left = list(sides)
+        left, roundings = list(sides), []
         while left:
             node = left.pop(0)
             found = expression(node, atoms := {}, lambda node: callable(ev.last.get(id(node))))
             self.nodes |= atoms
-            left += [part for x in atoms for part in _opened(atoms[x])]
+            if node in roundings:
+                self.rounded.add(found)
+            roundings += [
+                p for x in atoms if atoms[x].kind in ("floor", "ceil") for p in atoms[x].parts
+            ]
+            left += [part for x in atoms for part in _opened(atoms[x], ev)]
             if not found.is_Symbol:
                 yield found
 
@@ -151,13 +198,14 @@ def relations(entry, stated, ev, counted_letters):
     for number, statement in enumerate(stated):
         claim = statement.claim
         chain = claim.kind == "chain" and len(claim.parts) > 1
+        bound = set(ev.world.ranges) - ev.free(*statement.nodes)  # by sums: no sizes
         pairs, asked = [("=", claim)], []
         if chain:
             pairs = zip(claim.info, claim.parts, claim.parts[1:], strict=False)
         for sign, *sides in sorted(pairs, key=lambda pair: pair[0] != "="):
             new = [side for side in sides if side not in asked]
             asked += new
-            relation = Relation(number, sign, sides, new, ev, counted, tied, besides)
+            relation = Relation(number, sign, sides, new, ev, counted, tied, besides, bound)
             if relation.asked:
                 found.append(relation)
     return found
@@ -182,14 +230,23 @@ def settle(entry, stated, evaluators, draw_more, counted):
     """
     asked = relations(entry, stated, evaluators[0], counted)
     matrices = [matrix for relation in asked for _, matrix in relation.asked]
-    known = 0
+    known, ranks, still = 0, [], 0
     while True:
         for ev in evaluators[known:]:
             for relation in asked:
                 relation.see(stated, ev)
         known = len(evaluators)
         missing = max((matrix.missing for matrix in matrices), default=0)
-        if not missing or known > SPARE * max(len(m.columns) for m in matrices) + 20:
+        before, ranks = ranks, [matrix.rank for matrix in matrices]
+        left = [m for m in matrices if not m.full]
+        still = (
+            still + 1 if ranks == before and all(m.cases > 2 * len(m.columns) for m in left) else 0
+        )
+        if (
+            still == STILL
+            or not missing
+            or known > SPARE * max(len(m.columns) for m in matrices) + 20
+        ):
             break
         for _ in range(missing):
             draw_more()
@@ -247,10 +304,18 @@ def _sized(x, counted):
     return number and (counted or isinstance(x, int | np.integer))
 
 
-def _opened(node):
+def _divided(formula):
+    """Whether a formula is divided by a number, and by no letter."""
+    bottom = sp.fraction(sp.together(formula))[1]
+    return bottom.is_Integer and bottom > 1
+
+
+def _opened(node, ev):
     """What stands inside of a node that is a letter of its own, but for indices."""
     if node.kind in ("letter", "big", "product", "sum", "table", "number"):
         return []
     if node.kind == "scripted" and node.parts[0].kind == "letter":
-        return []
+        name = ev.names.get(id(node), "")
+        ups = [p.parts[0] for p in node.parts if p.kind == "up" and p != TRANSPOSE]
+        return [] if name.endswith("^") else [p for p in ups if render(p) not in name]
     return [p.parts[0] if p.kind == "up" else p for p in node.parts if p.kind != "down"]
