@@ -33,7 +33,7 @@ from gdn_ref.figures.places import LOG  # noqa: E402
 from gdn_ref.kernels.common import numbers  # noqa: E402
 from gdn_ref.kernels.forward import shares, transform_mma  # noqa: E402
 from gdn_ref.kernels.host import launch as host_launch  # noqa: E402
-from gdn_ref.proofs import ch15_algebra, ch15_layout  # noqa: E402
+from gdn_ref.proofs import ch15_layout, ch15_transposed  # noqa: E402
 from gdn_ref.proofs.data import hard_inputs, relative_error  # noqa: E402
 
 CHAPTER = Path(__file__).parents[1] / "chapters" / "15_forward_kernel.ipynb"
@@ -219,7 +219,7 @@ def test_the_checked_constants_are_the_kernels():
 def test_the_checked_lines_bear_the_names_of_the_kernel():
     source = "\n".join(ch15_source.lines_of("forward/scan.py"))
     q, k, v, g, beta, S = hard_inputs(T=8)
-    for name in ch15_algebra.transposed(S, q, k, v, g, beta):
+    for name in ch15_transposed.transposed(S, q, k, v, g, beta):
         assert re.search(rf"^ +{name} = ", source, re.M), name
 
 

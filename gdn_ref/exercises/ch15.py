@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..chunking import decay
-from ..proofs.ch15_algebra import transposed
+from ..proofs.ch15_transposed import transposed
 from ..proofs.data import hard_inputs, relative_error
 from . import Wrong, exercise
 

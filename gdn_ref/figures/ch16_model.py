@@ -11,7 +11,7 @@ from .. import wy
 from ..chunking import decay
 from ..proofs import ch16_cost
 from ..proofs.ch14_designs import C, H_k, H_v, T, b, d_k, d_v
-from ..proofs.ch16_algebra import crossings_by_sums
+from ..proofs.ch16_sums import crossings_by_sums
 from ..proofs.data import hard_inputs, relative_error
 from .ch12_measure import chunk_with_decay, dg_by_crossing, parts_of_dg
 from .ch14_model import BANDWIDTH, PEAK, SLICE, record, shape

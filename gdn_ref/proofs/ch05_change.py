@@ -5,7 +5,7 @@ from sympy import Rational, Symbol, exp, simplify, sqrt, symbols
 
 from gdn_ref import delta_rule
 
-from .ch05_step import KEY, key, kT, n, old, value
+from .ch05_answers import KEY, key, kT, n, old, value
 from .data import relative_error
 from .page import TOKEN, on_page
 from .registry import verifies

@@ -6,7 +6,7 @@ from sympy import expand, prod, symbols
 from gdn_ref import delta_rule
 
 from . import lines, modular
-from .ch05_step import KEY, beta, key, kT, n, old, value
+from .ch05_answers import KEY, beta, key, kT, n, old, value
 from .data import hard_inputs, relative_error
 from .page import TOKEN, on_page
 from .registry import verifies

@@ -18,7 +18,7 @@ from gdn_ref.proofs import (
     running,
 )
 from gdn_ref.proofs.printed import World, check, displays, formula
-from gdn_ref.proofs.printed.position import exponents, rank
+from gdn_ref.proofs.printed.independent import exponents, rank
 
 
 def test_rank():

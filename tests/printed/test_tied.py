@@ -26,14 +26,14 @@ ALONE = {  # checks that are not, though others of their equation are: why
     "the code whose cost is counted computes the rule: no cost is in it": """
         ch14_designs.two_kernels_compute_the_rule ch14_designs.three_kernels_compute_the_rule
         ch14_segments.segments_are_exact ch14_shares.shares_are_exact
-        ch16_cost.what_is_read_is_enough ch20_cost.counted_stack_computes_the_mixers""",
+        ch16_cost.what_is_read_is_enough ch20_mixers.counted_stack_computes_the_mixers""",
     "a step of a proof, or what follows from the equation: the page's sides are not in it": """
         ch02_capacity.last_value_is_forced ch02_capacity.a_minor_is_an_error
         ch10_rule.norm_of_the_undecayed_read ch11_condition.the_mask_acts_as_the_decay
         ch11_condition.the_mask_acts_as_the_decay_at_real_size
         ch11_condition.the_mask_splits_into_columns ch12_decay.where_a_decay_lies
         ch13_solve.decays_multiply ch13_solve.decays_multiply_at_real_size
-        ch18_backward.every_gradient ch21_recall.a_trace_of_low_rank
+        ch18_backward.every_gradient ch21_floors.a_trace_of_low_rank
         ch21_stream.means_of_the_cubature""",
     "it runs the package, against permutations": "ch22_permutations.weights_that_track",
 }
@@ -132,7 +132,7 @@ def test_a_false_page_turns_the_check_itself_red(chapter):
         ("eq-gdn-chunk-state", r"\gamma_C", r"\gamma_1", "ch11_chunk.state_after_one_more"),
         ("eq-gdn-chunk-output", r"\boldsymbol{\Gamma}", r"\mathbf{M}", "ch11_chunk.output_row"),
         ("eq-gdn-chunk-output", r"\boldsymbol{\Gamma}", r"\mathbf{M}",
-         "ch11_chunk.output_at_real_size"),
+         "ch11_whole.output_at_real_size"),
         ("eq-wy-product", r"\mathbf{I} - \sum", r"\mathbf{I} + \sum", "ch07_wy.one_more_factor"),
         ("eq-family-read", r"\mathbf{A}^k", r"\mathbf{A}^b", "ch23_family.read"),
         ("eq-grad-key", r"\mathbf{N}^\top\mathbf{K}", r"\mathbf{N}\mathbf{K}",

@@ -10,17 +10,9 @@ from itertools import combinations, product
 
 import numpy as np
 
-from ..ch21_recall import (
-    DENSITY,
-    Z,
-    all_right,
-    normal,
-    relative_crosstalk,
-    shows,
-    tight,
-    units,
-    weights_of,
-)
+from ..ch21_bits import all_right, shows
+from ..ch21_floors import tight
+from ..ch21_recall import DENSITY, Z, normal, relative_crosstalk, units, weights_of
 from ..ch21_stream import cubature
 from .check import printed
 from .rule import eye, sequence
