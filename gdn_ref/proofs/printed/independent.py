@@ -74,13 +74,10 @@ class Rounded:
 
     def __init__(self, inside, letters):
         top, bottom = sp.fraction(sp.together(inside))
-        self.letters, self.inside, self.bottom = letters, sp.Poly(top, *letters), int(bottom)
+        self.inside, self.bottom = sp.Poly(top, *letters), int(bottom)
         steps = [int(c) for powers, c in self.inside.terms() if any(powers)]
-        self.columns, self.seen, self.cases = (
-            range(self.bottom // math.gcd(*steps, self.bottom)),
-            set(),
-            0,
-        )
+        self.columns = range(self.bottom // math.gcd(*steps, self.bottom))  # the fractions
+        self.seen, self.cases = set(), 0
 
     def add(self, point):
         self.seen.add(int(self.inside(*point)) % self.bottom)
@@ -92,7 +89,7 @@ class Rounded:
 
     @property
     def full(self):
-        return self.rank >= len(self.columns)
+        return self.rank == len(self.columns) < self.cases
 
     @property
     def missing(self):
