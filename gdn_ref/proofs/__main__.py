@@ -173,7 +173,7 @@ def printed_totals(pages):
     equal = sum(len(m["equal"]) for m in found)
     return (
         f"{len(evaluated)} of {len(pages)} equations hold as they are printed ({kinds}), "
-        f"{len(good) - len(evaluated)} were read beside a check; of {number + refused + equal} "
+        f"read beside a check: {len(good) - len(evaluated)}; of {number + refused + equal} "
         f"altered forms {number} rejected by number, {refused} without a value, {equal} equal, "
         f"{sum(len(m['survived']) for m in found)} left; "
         f"{report.beyond_one_edit(evaluated)}; {sum(p['seconds'] for p in pages):.1f} s"

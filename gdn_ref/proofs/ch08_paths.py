@@ -45,11 +45,13 @@ def symbolic(C):
 )
 def sums_over_all_paths(value=weight, chosen=paths):
     """Every path listed and multiplied out; the table of sums inverts I + A."""
+
+    def entry(A, r, i):
+        return sum(value(A, path) for path in chosen(i, r))
+
+    on_page("eq-inverse-paths", lambda at: entry(at(r"\mathbf{A}"), at("r") - 1, at("i") - 1))
     A = symbolic(7)
-    table = np.array(
-        [[sum(value(A, p) for p in chosen(i, r)) for i in range(7)] for r in range(7)],
-        dtype=object,
-    )
+    table = np.array([[entry(A, r, i) for i in range(7)] for r in range(7)], dtype=object)
     return table + A @ table - np.eye(7, dtype=int)
 
 

@@ -157,8 +157,8 @@ def totals(found):
     defined = sum(r["defines"] for r in evaluated)
     return (
         f"**{len(evaluated)} of {len(found)} labelled equations are evaluated as they are "
-        f"printed** ({how}); {defined} of these are definitions. {len(found) - len(evaluated)} are "
-        f"read beside a check. Of {number + refused + equal:,} altered forms, each one edit of the "
+        f"printed** ({how}); {defined} of these are definitions. Read beside a check: "
+        f"{len(found) - len(evaluated)}. Of {number + refused + equal:,} altered forms, each one edit of the "
         f"printed TeX, {number:,} come out false, {refused:,} have no value, and {equal:,} are "
         "shown equal; none is left over. "
         f"{_beyond(evaluated)} {sum(len(r['needs']) for r in evaluated)} premises that a page "

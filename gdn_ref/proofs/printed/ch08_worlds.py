@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from ... import wy
-from ..ch08_inverses import quarter
+from ..ch08_inverses import paths, quarter
 from ..counting import known, multiplications
 from ..token_forms import solve
 from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, case, sizes
@@ -32,6 +32,20 @@ def right_sides(draw):
     Y = draw.anew(2).array(len(world.letters[r"\mathbf{X}"]), 5 + case(draw))
     Z = world.letters[r"\mathbf{X}"] @ Y
     return with_letters(world, {r"\boldsymbol{y}_": columns(Y), r"\boldsymbol{z}_": columns(Z)})
+
+
+@cache
+def of_paths(draw):
+    """The inverse, from the token loop, and all paths from token to token: m and n_0 to n_m."""
+
+    def cases(i, r):
+        return [{"m": len(path) - 1, "path": path} for path in paths(i, r)]
+
+    def token(j):
+        return Depends(lambda at: among(dict(enumerate(at["path"])))[(j,)])
+
+    letters = {"paths": cases, "n_": Family(token)}
+    return with_letters(ungated(draw), letters)
 
 
 @cache

@@ -36,6 +36,7 @@ FUNCTIONS = set(FUNCTIONS.split())
 KINDS = {
     "=": "RELATION", r"\le": "RELATION", r"\ge": "RELATION", "<": "RELATION", ">": "RELATION",
     r"\ne": "RELATION", r"\perp": "RELATION", r"\in": "RELATION", r"\approx": "RELATION",
+    r"\to": "RELATION",
     "+": "SIGN", "-": "SIGN", r"\cdot": "CDOT", r"\times": "TIMES", r"\odot": "ODOT", "/": "SLASH",
     r"\cdots": "DOTS", r"\dots": "DOTS", r"\ldots": "DOTS",
     r"\sum": "SUM", r"\prod": "PROD", r"\sqrt": "SQRT", r"\binom": "BINOM",

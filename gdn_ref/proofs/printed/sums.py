@@ -34,6 +34,9 @@ class Sums:
             letter, low = condition.parts
             low, high = (whole(self.value(p, scope)) for p in (low, upper))
             return [{render(letter): i} for i in range(low, high + 1)]
+        if condition.kind == "chain" and condition.info == (r"\to",):  # over the paths of a world
+            ends = [self.value(p, scope) for p in condition.parts]
+            return self.world.letters["paths"](*ends)
         inside = (render(n) for n in condition.walk() if n.kind in ("letter", "scripted"))
         names = [n for n in dict.fromkeys(inside) if n in self.world.ranges and n not in scope]
         if not names:
