@@ -158,9 +158,9 @@ def totals(found):
     return (
         f"**{len(evaluated)} of {len(found)} labelled equations are evaluated as they are "
         f"printed** ({how}); {defined} of these are definitions. Read beside a check: "
-        f"{len(found) - len(evaluated)}. Of {number + refused + equal:,} altered forms, each one edit of the "
-        f"printed TeX, {number:,} come out false, {refused:,} have no value, and {equal:,} are "
-        "shown equal; none is left over. "
+        f"{len(found) - len(evaluated)}. Of {number + refused + equal:,} altered forms, each one "
+        f"edit of the printed TeX, {number:,} come out false, {refused:,} have no value, and "
+        f"{equal:,} are shown equal; none is left over. "
         f"{_beyond(evaluated)} {sum(len(r['needs']) for r in evaluated)} premises that a page "
         "states in words are left out, each alone: the equation is false without it."
     )
