@@ -187,4 +187,17 @@ DESIGNED_AGAIN = [
     ("eq-recall-vocabulary", r"\frac{n-1}{N_k-1}", r"\frac{n-1}{\lfloor\tfrac{8N_k}{9}\rfloor}"),
     ("eq-permutation-steps", r"m-c", r"m-\lceil\tfrac{5c}{6}\rceil"),
     ("eq-family-unrolled", r"\sum_{i\le t}", r"\sum_{i\le\lfloor 10t/9\rfloor}"),
+    # and after that, where an index may hide it
+    ("eq-delta-form", r"\mathbf{S}_t = \mathbf{S}_{t-1}\,", r"\mathbf{S}_t = \mathbf{S}_{\lfloor 8t/9\rfloor}\,"),
+    ("eq-gdn-recurrence", r"\alpha_t\,\mathbf{S}_{t-1}", r"\alpha_t\,\mathbf{S}_{\lfloor 8t/9\rfloor}"),
+    ("eq-mask-recurrence", r"y_{r-1}", r"y_{\lfloor 9r/10\rfloor}"),
+    ("eq-grad-token-decay", r"\langle\mathbf{S}_{t-1},", r"\langle\mathbf{S}_{\lfloor 9t/10\rfloor},"),
+    ("eq-shard-state", r"\mathbf{S}_{(p+1)}&", r"\mathbf{S}_{(\lceil 7p/6 + 1/2\rceil)}&"),
+    ("eq-identical-keys", r"\binom{n}{m-1}", r"\binom{n}{\lfloor 9m/10\rfloor}"),
+    ("eq-family-grad-state", r"\mathrm{d}\mathbf{S}_{t-1}&", r"\mathrm{d}\mathbf{S}_{\lfloor 9t/10\rfloor}&"),
+    ("eq-drift-sum", r"\mathbf{F}_{(j+1)}", r"\mathbf{F}_{(\lfloor 7j/6 + 1\rfloor)}"),
+    ("eq-inverse-paths", r"A_{n_j n_{j-1}}", r"A_{n_j n_{\lfloor 9j/10\rfloor}}"),
+    ("eq-wy-sum", r"\sum_{i<r}", r"\sum_{i\le \lfloor 9r/10\rfloor}"),
+    ("eq-zigzag-work", r"a_{(2R-1-p)}", r"a_{(2R-\lceil\tfrac{p+1}{30}\rceil-p)}"),
+    ("eq-transition-eigenvalues", r"^{d-1}", r"^{\lfloor 8d/9\rfloor}"),
 ]  # fmt: skip

@@ -9,12 +9,13 @@ Each side of a relation is asked twice, by a matrix with a row for each case of 
 
 The columns must be independent modulo 2^61 - 1, and the cases more than the columns. Numerator
 and denominator count alike. A root, a floor, a maximum, a power is a letter of its own; what
-stands inside, an exponent too, is asked as a whole, and its letters are among those of a place. A
-floor of a quotient by a number is seen at each of its fractions (`Rounded`). A bound speaks by the
+stands inside, an exponent too, is asked as a whole, and its letters are among those of a place. What is
+rounded after a division by a number is seen at each fraction that it can have (`Rounding`). A bound speaks by the
 cases in which its sides are equal.
 """
 
 import itertools
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -40,14 +41,11 @@ class Relation:
 
     def __init__(self, number, sign, sides, asked, ev, counted, tied, besides, bound):
         self.number, self.sign, self.sides, self.nodes = number, sign, sides, {}
-        self.asked, self.rounded = [], set()
+        self.asked = []
         for whole in self._formulas(asked, ev):
             letters = sorted(whole.free_symbols, key=str)
             if bound & set(map(str, letters)):
                 continue
-            whole_numbers = all(isinstance(ev.last.get(id(self.nodes[x])), int) for x in letters)
-            if letters and whole in self.rounded and _divided(whole) and whole_numbers:
-                self.asked.append((letters, Rounded(whole, letters)))
             own = [x for x in letters if _sized(ev.last.get(id(self.nodes[x])), counted)]
             if own:
                 self.asked.append((own, Independent(box(whole, own))))
@@ -58,16 +56,11 @@ class Relation:
 
     def _formulas(self, sides, ev):
         """The sides, but for what stands alone, which is found; then those inside of others."""
-        left, roundings = list(sides), []
+        left = list(sides)
         while left:
             node = left.pop(0)
             found = expression(node, atoms := {}, lambda node: callable(ev.last.get(id(node))))
             self.nodes |= atoms
-            if node in roundings:
-                self.rounded.add(found)
-            roundings += [
-                p for x in atoms if atoms[x].kind in ("floor", "ceil") for p in atoms[x].parts
-            ]
             left += [part for x in atoms for part in _opened(atoms[x], ev)]
             if not found.is_Symbol:
                 yield found
@@ -97,6 +90,35 @@ class Relation:
         return abs(a - b) <= near * max(abs(a), abs(b))
 
 
+class Rounding:
+    """What stands under a floor or a ceiling and is divided by a number, wherever it stands."""
+
+    def __init__(self, number, formula, nodes):
+        self.number, self.nodes = number, nodes
+        letters = sorted(formula.free_symbols, key=str)
+        self.asked = [(letters, Rounded(formula, letters))]
+
+    def see(self, stated, ev):
+        """Take the cases of one draw, and of a letter that a sum binds all values."""
+        ((letters, seen),) = self.asked
+        for scope in cases(stated[self.number], ev) if not seen.full else ():
+            bound = [x for x in map(str, letters) if x in ev.world.ranges and x not in scope]
+            for values in itertools.product(*(ev.world.ranges[x] for x in bound)):
+                at = scope | dict(zip(bound, values, strict=True))
+                with suppress(Refused):
+                    seen.add([int(ev.value(self.nodes[x], at)) for x in letters])
+
+
+def roundings(number, statement, ev):
+    """Those of one statement."""
+    for outer in (node for part in statement.nodes for node in part.walk()):
+        if outer.kind in ("floor", "ceil"):
+            formula = expression(outer.parts[0], nodes := {})
+            whole = all(isinstance(ev.last.get(id(nodes[x])), int) for x in formula.free_symbols)
+            if formula.free_symbols and whole and _divided(formula):
+                yield Rounding(number, formula, nodes)
+
+
 def relations(entry, stated, ev, counted_letters):
     """The relations of a display whose sizes can be asked for their position."""
     counted = entry.arithmetic == "counted"
@@ -111,6 +133,7 @@ def relations(entry, stated, ev, counted_letters):
         claim = statement.claim
         chain = claim.kind == "chain" and len(claim.parts) > 1
         bound = set(ev.world.ranges) - ev.free(*statement.nodes)  # by sums: no sizes
+        found += roundings(number, statement, ev)
         pairs, asked = [("=", claim)], []
         if chain:
             pairs = zip(claim.info, claim.parts, claim.parts[1:], strict=False)
