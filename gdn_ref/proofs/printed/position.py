@@ -9,9 +9,9 @@ Each side of a relation is asked twice, by a matrix with a row for each case of 
 
 The columns must be independent modulo 2^61 - 1, and the cases more than the columns. Numerator
 and denominator count alike. A root, a floor, a maximum, a power is a letter of its own; what
-stands inside, an exponent too, is asked as a whole, and its letters are among those of a place. What is
-rounded after a division by a number is seen at each fraction that it can have (`Rounding`). A bound speaks by the
-cases in which its sides are equal.
+stands inside, an exponent too, is asked as a whole, and its letters are among those of a place.
+What is rounded after a division by a number is seen at each fraction that it can have
+(`Rounding`). A bound speaks by the cases in which its sides are equal.
 """
 
 import itertools
