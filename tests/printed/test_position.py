@@ -19,6 +19,7 @@ from gdn_ref.proofs import (
 )
 from gdn_ref.proofs.printed import World, check, displays, formula
 from gdn_ref.proofs.printed.independent import exponents, rank
+from gdn_ref.proofs.printed.values import listed
 
 
 def test_rank():
@@ -53,6 +54,30 @@ def test_a_relation_between_sizes_is_a_problem(monkeypatch):
         "monomials": 4, "cases": found["position"][0]["cases"], "rank": 4
     }  # fmt: skip
     found = evaluated(monkeypatch, "F = 3 C d", bound)
+    assert any(p.startswith("its sizes are special") for p in found["problems"])
+
+
+def test_what_is_rounded_is_seen_at_each_fraction(monkeypatch):
+    """7n/8, rounded down, is n - 1 for all n up to 8; an exponent and an index are asked, too."""
+
+    def sizes(draw):
+        n, d = draw.anew().numbers(2, 1, 7)
+        powers = {"F": 2 ** (n - 1), "d": d, "n": n, "a_": listed(range(8), 0), "e": n - 1}
+        return World(powers)
+
+    for tex in (r"F = 2^{\lfloor 7 n / 8 \rfloor}", r"e = a_{\lfloor 7 n / 8 \rfloor}"):
+        found = evaluated(monkeypatch, tex, sizes)
+        assert any("special: 6 of 8" in p or "special: 7 of 8" in p for p in found["problems"])
+
+
+def test_an_exponent_is_a_formula(monkeypatch):
+    """Where n = 3 - d in all draws, nobody can tell one exponent from the other."""
+
+    def bound(draw):
+        d = 1 + draw.seed % 2
+        return World({"F": 2 ** (4 - d), "d": d, "n": 3 - d})
+
+    found = evaluated(monkeypatch, "F = 2^{n + 1}", bound)
     assert any(p.startswith("its sizes are special") for p in found["problems"])
 
 
