@@ -34,13 +34,14 @@ def prepared(prepare, tensors, roles, options):
     if torch.compiler.is_compiling():
         return prepare(*tensors, *options)
     try:
-        key = look(tensors, roles)
-        key += (
+        q, k, v, *_ = tensors
+        key = (
             prepare, options, *map(type, options),  # True is 1, and only one of them is a switch
             torch.is_grad_enabled(), forward_ad._current_level,
             # the old switches set it, too; 16-bit tensors do not ask, for it takes its time
-            any([x.itemsize > 2 for x in tensors[:3]])
+            max(q.itemsize, k.itemsize, v.itemsize) > 2
             and torch.backends.cuda.matmul.fp32_precision,
+            *look(tensors, roles),
         )  # fmt: skip
         run = _remembered.get(key)
     except (AttributeError, TypeError, RuntimeError, ValueError, IndexError):  # no tensors
@@ -80,7 +81,7 @@ def look(tensors, roles):
             agrees = True
         lies = None if x.is_contiguous() else strides(x)
         key += (agrees, shape, lies, x.dtype, x.device, x.requires_grad, x.layout)
-    return tuple(key)
+    return key
 
 
 def strides(x):

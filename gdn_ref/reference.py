@@ -2,7 +2,7 @@
 
 Value head `h` reads key head `h // (HV // H)`. So where there are more of them, heads are split
 into `[H, HV // H]`, where queries and keys have an axis of length 1, and broadcasting shares them:
-nothing is copied.
+nothing is copied. A single token a sequence, as in decoding, has a way of its own (`one_token`).
 """
 
 from contextlib import nullcontext
@@ -42,25 +42,20 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, gk=N
         N = B if cu_seqlens is None else cu_seqlens.shape[0] - 1
         initial_state = torch.zeros(N, HV, V, K, dtype=dtype, device=v.device)
 
-    grouped = HV != H
     S = in_dtype(initial_state, dtype)
-    S = S.unflatten(1, (H, HV // H)) if grouped else S
     rule = delta_rule if g is None else gated_delta_rule
     tensors = [in_dtype(x, dtype) for x in (q, k, v, g, beta) if x is not None]
     tensors[0] = tensors[0] * scale
     decays = {axis: in_dtype(x, dtype) for axis, x in ((-2, gk), (-1, gv)) if x is not None}
     if decays:
         rule, tensors = ChannelDecays(rule, tuple(decays)), [*decays.values(), *tensors]
-    if chunk_size is None and cu_seqlens is None and k.shape[1] == 1:  # as in decoding: one step
-        tokens = (x.squeeze(1) for x in tensors)
-        if grouped:
-            tokens = (x.unflatten(1, (H, x.shape[1] // H)) for x in tokens)
+    elif chunk_size is None and cu_seqlens is None and k.shape[1] == 1:
         with without_autocast(v.device.type):
-            o, S = rule.step(S, *tokens)
-        if grouped:
-            o, S = o.flatten(1, 2), S.flatten(1, 2)
-        return in_dtype(o.unsqueeze(1), v.dtype).contiguous(), S
+            o, S = one_token(S, *tensors)
+        return in_dtype(o, v.dtype), S
 
+    grouped = HV != H
+    S = S.unflatten(1, (H, HV // H)) if grouped else S
     count = 3 + len(decays)
     vectors = [heads_first(x, H, grouped) for x in tensors[:count]]
     scalars = [heads_first(x, H, grouped) for x in tensors[count:]]
@@ -83,6 +78,27 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, gk=N
     if grouped:
         o, S_last = o.flatten(2, 3), S_last.flatten(1, 2)
     return in_dtype(o, v.dtype).contiguous(), S_last.clone() if k.shape[1] == 0 else S_last
+
+
+def one_token(S, q, k, v, *scalars):
+    """`step` of the rule for one token of each sequence: what decoding waits for.
+
+    As in `forward`, but for the scale; `scalars` are g, if there is one, and beta. A head is a row
+    of its own here, so that PyTorch has few and plain products to do.
+    """
+    N, HV, V, K = S.shape
+    if k.shape[2] != HV:
+        q, k = (x.repeat_interleave(HV // k.shape[2], dim=2) for x in (q, k))
+    heads = N * HV
+    q, k, v = q.reshape(heads, 1, K), k.reshape(heads, 1, K), v.reshape(heads, 1, V)
+    *g, beta = (x.reshape(heads, 1, 1) for x in scalars)
+    S = S.reshape(heads, V, K).mT  # and all that follows is the transpose of eq-gdn-step
+    for log_decay in g:
+        S = torch.exp(log_decay) * S
+    delta = beta * (v - torch.bmm(k, S))
+    S = S.addcmul(k.mT, delta)
+    o = torch.bmm(q, S)
+    return o.reshape(N, 1, HV, V), S.mT.reshape(N, HV, V, K)
 
 
 def one_by_one(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, gk=None, gv=None):

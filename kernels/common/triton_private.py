@@ -17,6 +17,7 @@ Triton's own way is gone with another Triton, on another device, and while a pro
 of each launch.
 """
 
+from collections import deque
 from functools import cache
 from inspect import getclosurevars, isfunction
 from threading import Event
@@ -135,17 +136,19 @@ class Descriptors(dict):
     """Address and rows -> what the launcher takes for the tiles of that matrix; the latest stay."""
 
     def __init__(self, tiling, metadata):
-        super().__init__()
-        self.tiling, self.metadata = tiling, metadata
-
-    def __missing__(self, place):
         from triton.backends.nvidia.driver import make_tensordesc_arg as make
 
-        if len(self) >= MOST_DESCRIPTORS:
-            self.pop(list(self)[0], None)  # the oldest
+        super().__init__()
+        self.tiling, self.make, self.known = tiling, make, deque()
         more = (None,) * (make.__code__.co_argcount - 2)  # what 3.8 has besides, and does not read
+        self.besides = (metadata, *more)
+
+    def __missing__(self, place):
         address, rows = place
-        self[place] = found = make(self.tiling(Place(address), rows), self.metadata, *more)
+        self[place] = found = self.make(self.tiling(Place(address), rows), *self.besides)
+        self.known.append(place)
+        if len(self.known) > MOST_DESCRIPTORS:
+            self.pop(self.known.popleft(), None)  # the oldest
         return found
 
 

@@ -14,6 +14,8 @@ from functools import cache
 
 import torch
 
+STAY = nullcontext()
+
 
 @cache
 def capability(device):
@@ -49,4 +51,4 @@ def on_device(x):
     """Launches go to the current device: make it that of `x`, if it is another one."""
     if x.is_cuda and x.device.index != torch.cuda.current_device():
         return torch.cuda.device(x.device)
-    return nullcontext()
+    return STAY

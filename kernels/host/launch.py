@@ -19,6 +19,7 @@ from ..common.triton_private import direct, in_turn, watched, with_launcher
 
 _launches = {}  # what Triton compiles for -> `Launch`
 _compiling = ContextVar("compiling", default=False)  # and running nothing
+compiling = _compiling.get  # is this inside `side_by_side`?
 
 
 def cdiv(a, b):
@@ -54,10 +55,9 @@ class Launch:
     def __call__(self, grid, tensors, numbers, rows=()):
         """Run on a grid of three sizes; `rows` of the matrices that go in tiles."""
         addresses = [0 if x is None else x.data_ptr() for x in tensors]
-        key = [a % 16 == 0 for a in addresses]
+        key = tuple([a % 16 == 0 for a in addresses])
         if max(numbers, default=0) >= 2**31:
-            key += [n >= 2**31 for n in numbers]
-        key = tuple(key)
+            key += tuple([n >= 2**31 for n in numbers])
         again = self.compiled.get(key)
         if again is not None:
             if compiling():
@@ -90,11 +90,6 @@ def stand_in(number):
     It does so for every number in a tuple.
     """
     return number if isinstance(number, float) else 2**31 * (number >= 2**31) + 3
-
-
-def compiling():
-    """Is this inside `side_by_side`, where nothing is run?"""
-    return _compiling.get()
 
 
 @contextmanager

@@ -4,6 +4,8 @@ While kernels are only compiled (`launch.side_by_side`) none is written or read,
 copied, and a single number stands in for all of a result's.
 """
 
+import torch
+
 from .launch import compiling
 
 
@@ -17,7 +19,9 @@ def new(x, size, dtype=None):
 
 def like(x, dtype=None):
     """The same for the size of `x`, in one piece."""
-    return new(x, x.shape, dtype)
+    if compiling():
+        return new(x, x.shape, dtype)
+    return torch.empty_like(x, dtype=dtype, memory_format=torch.contiguous_format)
 
 
 def contiguous(x):
