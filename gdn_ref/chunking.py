@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace, device, is_torch_array
 
 from .types import AnyArray, Array
 
@@ -74,6 +74,21 @@ def check_state(k: AnyArray, v: AnyArray, **states: AnyArray) -> None:
             raise ValueError(f"{name}: expected {expected}, got shape {shape}")
 
 
+def cut(x: Array, axis: int, T: int, size: int | None = None) -> Sequence[Array]:
+    """`x` cut along `axis`, the last (-1) or the one before (-2), which has T tokens.
+
+    Into chunks of `size`, the last of which has what is left; without `size`, into single tokens,
+    which have this axis no more. PyTorch cuts all at once: as the gradient of each slice is as long
+    as `x`, that of slices made one by one takes time that is quadratic in T.
+    """
+    if is_torch_array(x):
+        return x.unbind(axis) if size is None else x.split(size, axis)
+    places = range(T)
+    if size is not None:
+        places = [slice(start, min(start + size, T)) for start in range(0, T, size)]
+    return [x[..., place] if axis == -1 else x[..., place, :] for place in places]
+
+
 def scan_tokens(
     step: Callable[..., tuple[Array, Array]], S: Array, vectors: Sequence[Array],
     scalars: Sequence[Array] = (),
@@ -86,11 +101,14 @@ def scan_tokens(
     values = vectors[-1]
     T = count_tokens(vectors, scalars)
     check_state(*vectors[-2:], S=S)
+    if T == 0:
+        return values, S
+    rows = [cut(x, -2, T) for x in vectors] + [cut(x, -1, T) for x in scalars]
     outputs = []
-    for t in range(T):
-        o, S = step(S, *(x[..., t, :] for x in vectors), *(x[..., t] for x in scalars))
+    for token in zip(*rows, strict=True):
+        o, S = step(S, *token)
         outputs.append(o)
-    return array_namespace(values).stack(outputs, axis=-2) if outputs else values, S
+    return array_namespace(values).stack(outputs, axis=-2), S
 
 
 def scan_chunks(
@@ -107,12 +125,15 @@ def scan_chunks(
     values = vectors[-1]
     T = count_tokens(vectors, scalars)
     check_state(*vectors[-2:], S=S)
+    if T == 0:
+        return values, S
+    pieces = [cut(x, -2, T, chunk_size) for x in vectors]
+    pieces += [cut(x, -1, T, chunk_size) for x in scalars]
     outputs = []
-    for start in range(0, T, chunk_size):
-        rows = slice(start, min(start + chunk_size, T))
-        O, S = chunk(S, *(x[..., rows, :] for x in vectors), *(x[..., rows] for x in scalars))
+    for piece in zip(*pieces, strict=True):
+        O, S = chunk(S, *piece)
         outputs.append(O)
-    return array_namespace(values).concat(outputs, axis=-2) if outputs else values, S
+    return array_namespace(values).concat(outputs, axis=-2), S
 
 
 def causal_mask(x: Array) -> Array:
