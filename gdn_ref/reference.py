@@ -7,7 +7,7 @@ nothing is copied. A single token a sequence, as in decoding, has a way of its o
 
 from contextlib import nullcontext
 from functools import partial
-from itertools import pairwise, starmap
+from itertools import pairwise
 
 import torch
 
@@ -67,10 +67,12 @@ def forward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_size, gk=N
         else:
             offsets = cu_seqlens.tolist()
             validation.check_offsets(offsets, k.shape[1])  # in compiled code for the first time
+            lengths = [end - begin for begin, end in pairwise(offsets)]
+            pieces = [x.split(lengths, dim=-2) for x in vectors]
+            pieces += [x.split(lengths, dim=-1) for x in scalars]
             outputs, states = [vectors[-1][..., :0, :]], [S[:0]]
-            for tokens, S_n in zip(starmap(slice, pairwise(offsets)), S.split(1), strict=False):
-                rows = (x[..., tokens, :] for x in vectors)
-                o_n, S_n = scan(*rows, *(x[..., tokens] for x in scalars), S=S_n)
+            for *tokens, S_n in zip(*pieces, S.split(1), strict=False):
+                o_n, S_n = scan(*tokens, S=S_n)
                 outputs.append(o_n)
                 states.append(S_n)
             o, S_last = torch.cat(outputs, dim=-2), torch.cat(states)

@@ -11,6 +11,7 @@ import signatures
 import torch
 from tolerances import FORMS, assert_close
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from gdn_ref import (
     chunk_gated_delta_rule,
@@ -807,6 +808,46 @@ def test_strong_decay_is_finite_forward_and_backward(op, g):
     assert o.isfinite().all() and S.isfinite().all()
     for name, gradient in gradients(lambda **x: op(**x, output_final_state=True), x).items():
         assert gradient.isfinite().all(), name
+
+
+class Work(TorchDispatchMode):
+    """Counts what PyTorch is asked to do, and how many numbers that makes."""
+
+    calls = numbers = 0
+
+    def __torch_dispatch__(self, function, types, arguments=(), options=None):
+        made = function(*arguments, **options or {})
+        if isinstance(made, torch.Tensor):
+            self.calls += 1
+            self.numbers += made.numel()
+        return made
+
+
+@pytest.mark.parametrize("HV", [2, 6])
+def test_a_decoding_step_is_few_operations(HV):
+    """On a CPU each of them takes longer than its numbers do; they were 37 and 47."""
+    x = inputs(T=1, HV=HV)
+    with Work() as work:
+        fused_recurrent_gated_delta_rule(**x, output_final_state=True)
+    assert work.calls <= (21 if HV == 2 else 30)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@BOTH
+def test_the_work_of_both_passes_is_linear_in_the_tokens(op, packed):
+    """A gradient of each slice of the tokens would be as long as they are."""
+
+    def work(T):
+        x = {name: y.requires_grad_() for name, y in inputs(B=1, T=T, N=1).items()}
+        if packed:
+            x["cu_seqlens"] = torch.arange(0, T + 1, 16)
+            x.pop("initial_state")
+        o, _ = op(**x, **({"chunk_size": 16} if op is chunk_gated_delta_rule else {}))
+        with Work() as work, torch.autograd.set_multithreading_enabled(False):
+            o.sum().backward()
+        return work.numbers
+
+    assert work(256) < 2.1 * work(128)
 
 
 # The Triton backend, as these functions call it (its kernels have their own tests)
