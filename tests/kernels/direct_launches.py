@@ -3,11 +3,14 @@
 Triton compiles for it and goes its way as ever, but the C functions at the end of it are ours: they
 write down what they are given. Both ways must give them the same, but for what watches a launch.
 
-A process of its own: it must not see TRITON_INTERPRET. Prints JSON: kernel -> launches compared.
+A process of its own: it must not see TRITON_INTERPRET. Prints JSON: of each kernel the launches
+compared, and how many Python functions a warm call enters.
 """
 
 import json
+import sys
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 
 import torch
@@ -156,9 +159,31 @@ def compile_ahead():
     JITFunction._do_compile = do_compile
 
 
+def frames_of_a_warm_call(T, **options):
+    """Python functions that it enters, as `kernels/bench/host_path.py` counts them on a GPU."""
+    sys.path.append(str(Path(__file__).parents[2] / "kernels" / "bench"))
+    from host_path import frames
+
+    q, k, v = torch.randn(3, 1, T, 2, 64, dtype=torch.bfloat16)
+    g, beta, S = -torch.rand(1, T, 2), torch.rand(1, T, 2), torch.randn(1, 2, 64, 64)
+    rule = gdn_ref.chunk_gated_delta_rule if options else gdn_ref.fused_recurrent_gated_delta_rule
+    options |= {"initial_state": S, "output_final_state": True, "backend": "triton"}
+
+    def call():
+        return rule(q, k, v, g=g, beta=beta, **options)
+
+    for _ in range(3):
+        call()
+    return frames(call)["frames"]
+
+
 if __name__ == "__main__":
     pretend()
     compile_ahead()
+    warm = {
+        "forward": frames_of_a_warm_call(200, chunk_size=64),
+        "decoding": frames_of_a_warm_call(1),
+    }
     launch.Launch.__call__ = compare_ways(launch.Launch.__call__)
     raw = {"use_gate_in_kernel": True, "A_log": torch.zeros(2), "dt_bias": torch.zeros(2)}
     raw |= {"use_qk_l2norm_in_kernel": True, "use_beta_sigmoid_in_kernel": True}
@@ -169,4 +194,4 @@ if __name__ == "__main__":
     calls(torch.bfloat16, 1, 128, 1, D=256)
     calls(torch.bfloat16, 1, 130, 1, lengths=[3, 0, 127], D=256)  # laid out in whole chunks
     convolutions()
-    print(json.dumps(compared))
+    print(json.dumps({"launches": compared, "warm": warm}))
