@@ -281,6 +281,7 @@ class Matrix:
     """A matrix in memory, which the copy engine reads and writes in tiles."""
 
     def __init__(self, descriptor):
+        assert min(descriptor.shape) > 0, "the copy engine describes no matrix without rows"
         base = descriptor.base.detach()
         self.data = base.as_strided(descriptor.shape, descriptor.strides)
         self.dtype, self.layout = base.dtype, None

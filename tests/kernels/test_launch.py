@@ -22,6 +22,7 @@ from gdn_ref.kernels.common import triton_private  # noqa: E402
 from gdn_ref.kernels.common.triton_private import tiling  # noqa: E402
 from gdn_ref.kernels.host import launch as host_launch  # noqa: E402
 from gdn_ref.kernels.host.gpu import capability, multiprocessors  # noqa: E402
+from gdn_ref.kernels.host.tiles import gradient_tiles, tile_rule  # noqa: E402
 
 KERNELS = 19
 FRAMES = 40  # Python functions of a warm forward pass, where there were 112
@@ -327,6 +328,15 @@ def test_another_makers_gpu_is_no_hopper(monkeypatch, hip, expected):
     monkeypatch.setattr(torch.version, "hip", hip)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
     assert capability.__wrapped__(torch.device("cuda", 0)) == expected
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("K", [64, 128, 256])
+@pytest.mark.parametrize("rule", [tile_rule, gradient_tiles])
+def test_where_large_products_have_a_memory_of_their_own_nothing_is_loaded_ahead(rule, K, dtype):
+    """Nor is an operand of a sum that is carried high enough for it: Triton compiles that wrongly."""
+    tiles = rule(K, dtype, 64, tensor_memory=True)
+    assert tiles["stages"] == 1 and tiles["BV"] < 64
 
 
 def test_a_gpu_says_how_many_multiprocessors_it_has(monkeypatch):
