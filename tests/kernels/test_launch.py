@@ -334,7 +334,7 @@ def test_another_makers_gpu_is_no_hopper(monkeypatch, hip, expected):
 @pytest.mark.parametrize("K", [64, 128, 256])
 @pytest.mark.parametrize("rule", [tile_rule, gradient_tiles])
 def test_where_large_products_have_a_memory_of_their_own_nothing_is_loaded_ahead(rule, K, dtype):
-    """Nor is an operand of a sum that is carried high enough for it: Triton compiles that wrongly."""
+    """Nor is an operand of a carried sum high enough for it, which Triton compiles wrongly."""
     tiles = rule(K, dtype, 64, tensor_memory=True)
     assert tiles["stages"] == 1 and tiles["BV"] < 64
 
