@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_torch_array
+from array_api_compat import array_namespace, device
 
 from .types import AnyArray, Array
 
@@ -81,7 +81,7 @@ def cut(x: Array, axis: int, T: int, size: int | None = None) -> Sequence[Array]
     which have this axis no more. PyTorch cuts all at once: as the gradient of each slice is as long
     as `x`, that of slices made one by one takes time that is quadratic in T.
     """
-    if is_torch_array(x):
+    if hasattr(x, "unbind"):
         return x.unbind(axis) if size is None else x.split(size, axis)
     places = range(T)
     if size is not None:

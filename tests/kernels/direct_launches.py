@@ -174,7 +174,8 @@ def frames_of_a_warm_call(T, **options):
 
     for _ in range(3):
         call()
-    return frames(call)["frames"]
+    # memory at a new address asks for a new description of its tiles
+    return min(frames(call)["frames"] for _ in range(8))
 
 
 if __name__ == "__main__":
