@@ -82,7 +82,7 @@ def cut(x: Array, axis: int, T: int, size: int | None = None) -> Sequence[Array]
     as `x`, that of slices made one by one takes time that is quadratic in T.
     """
     if hasattr(x, "unbind"):
-        return x.unbind(axis) if size is None else x.split(size, axis)
+        return x.unbind(axis) if size is None else x.split(int(size), axis)
     places = range(T)
     if size is not None:
         places = [slice(start, min(start + size, T)) for start in range(0, T, size)]

@@ -157,6 +157,14 @@ def test_chunk_size_is_checked(rule, array):
 
 
 @each_rule
+def test_a_chunk_size_may_be_any_integer(rule, array):
+    *inputs, S = hard_inputs(T=20)
+    found = run(rule, "chunkwise", array, inputs, S, chunk_size=np.int64(8))
+    for x, y in zip(found, run(rule, "chunkwise", array, inputs, S, chunk_size=8), strict=True):
+        np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
+
+
+@each_rule
 @each_form
 @pytest.mark.parametrize("length", [1, 49, 51])
 def test_as_many_of_each_as_there_are_tokens(rule, form, array, length):
