@@ -18,9 +18,11 @@ URL = re.compile(r"url\((?!['\"]?(?:data:|#))['\"]?([^'\")]+)['\"]?\)")
 NOTES = re.compile(
     r'@charset "[^"]*";|/\*# sourceMappingURL=.*?\*/|^//# sourceMappingURL=.*$', re.M
 )
-# Comments but those of a licence, and what sets lines in; of a script, only lines of comment.
+# Comments but those of a licence, and white space beside signs, but not in strings; of a script,
+# only lines of comment.
+STRING = r""""[^"\n]*"|'[^'\n]*'|url\([^"')]*\)|/\*!.*?\*/"""
 TALK = {
-    ".css": re.compile(r"/\*(?!!).*?\*/|(?<=\n)[ \t]+|\n(?=\n)", re.S),
+    ".css": re.compile(rf"({STRING})|/\*.*?\*/|[\s;]*(}})\s*|\s*([{{;,])\s*", re.S),
     ".js": re.compile(r"^[ \t]*//[^\n]*\n", re.M),
 }
 SEARCH = ("searchindex.js", "_static/searchtools.js", "_static/language_data.js")
@@ -86,7 +88,8 @@ def shared(root, pages, pattern):
 
 def text(root, name):
     content = NOTES.sub("", (root / name).read_text(encoding="utf-8"))
-    return TALK[Path(name).suffix].sub("", content).strip()
+    short = TALK[Path(name).suffix].sub(lambda one: "".join(filter(None, one.groups())), content)
+    return short.strip()
 
 
 def sheet(root, name, medium):
