@@ -435,7 +435,7 @@ def test_every_equation_is_proved(tmp_path):
     row = (
         f"for {len(printed) - by['read']} of {len(printed)} labels: {by['modular']} in float64 and "
         f"exactly modulo a prime, {by['counted']} in whole numbers, {by['float64']} in float64, "
-        f"{by['rational']} in fractions; {by['read']} are read"
+        f"{by['rational']} in fractions; {by['read']} {'is' if by['read'] == 1 else 'are'} read"
     )
     assert row in (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(results["sentences"]) == len({page["place"].split(",")[0] for page in printed})
