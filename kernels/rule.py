@@ -108,12 +108,17 @@ class Rule:
             self.activations.back((q, k, g, beta, A_log, dt_bias), dq, dk, dg, dbeta)
         chunks(*given)
 
-    def backward(self, do, dS, *tensors, kept=()):
+    def again(self, *tensors):
+        """What the backward pass computes before it needs its gradients."""
+        q, k, _, g, beta, A_log, dt_bias, *_ = tensors
+        activations = self.activations.lying_as(q, k, g, beta, A_log, dt_bias)
+        return activations, self.activate(activations, *tensors)
+
+    def backward(self, do, dS, *tensors, kept=(), again=None):
         """Gradients of the tensors, None for those that have none."""
         q, k, v, g, beta, A_log, dt_bias, S, _ = tensors
         six = (q, k, g, beta, A_log, dt_bias)
-        activations = self.activations.lying_as(*six)
-        *given, S, cu_seqlens = self.activate(activations, *tensors)
+        activations, (*given, S, cu_seqlens) = again or self.again(*tensors)
         if not self.v_first:
             S, dS = (None if x is None else x.mT for x in (S, dS))
         dq, dk, dv, dg, dbeta, dS = self.gradients(*given, S, cu_seqlens, do, dS, *kept)

@@ -9,7 +9,6 @@ and with keys of unit length and strengths up to 2 only the decays are left. Onc
 rounded to 32 bits or more. Outputs may be rounded to 16 bits, and then feel it for less long.
 """
 
-from functools import cached_property
 from math import log
 
 import numpy as np
@@ -19,7 +18,7 @@ from torch.nn.functional import pad
 from ..ops import log_decay
 
 LEAST = 1 / 4  # of the distance from 1 to the next number: less than that changes no number
-BLOCK = 512  # tokens of which one bound is computed: few enough blocks for the host
+BLOCK = 1024  # tokens of which one bound is computed: few enough blocks for the host
 
 
 class Bounds:
@@ -27,9 +26,10 @@ class Bounds:
 
     Of each block of tokens only the sum and the largest of its log-decays count, and the smallest
     and the largest of its steps beta |k|^2: enough for a bound above c_t at any of its tokens. The
-    device finds these and sends them to the host, which does the rest when `felt` asks.
+    device finds these, and the host does the rest.
 
     g, beta : log-decays, or None, and strengths, as the recurrence has them
+    growth : for each piece, [blocks, HV]: no c_t in the block is larger
     """
 
     def __init__(self, options, k, g, beta, gate, pieces, dtype):
@@ -39,18 +39,15 @@ class Bounds:
         if not options["use_qk_l2norm_in_kernel"]:  # else no key is longer than 1
             length = k[0].to(dtype).square().sum(-1)
             step = step * length.repeat_interleave(step.shape[1] // self.H, 1)
-        self.found = [self.extremes(step, piece.rows) for piece in pieces]
-        self.ready = torch.cuda.Event() if k.is_cuda else None
-        if self.ready is not None:
-            self.ready.record()
+        self.growth = [self.largest(self.extremes(step, piece.rows)) for piece in pieces]
 
     def extremes(self, step, rows):
-        """[2 or 4, blocks, HV]: smallest and largest step, sum and largest of the log-decays."""
+        """Smallest and largest step, sum and largest of the log-decays, of each block and head."""
         found = list(blocks(step[rows]).aminmax(dim=1))
         if self.g is not None:
             decays = blocks(self.g[0, rows])
             found += [decays.sum(1, dtype=torch.float64), decays.amax(1)]
-        return torch.stack(found).double().to("cpu", non_blocking=True)
+        return torch.stack(found).double().cpu().numpy()
 
     def answered(self, least_of_states, least_of_outputs):
         """For each piece, by key head: the tokens to be answered for.
@@ -68,13 +65,6 @@ class Bounds:
         return [
             self.tokens(p, x, log(least)) for p, x in zip(self.pieces, self.growth, strict=True)
         ]
-
-    @cached_property
-    def growth(self):
-        """Of each piece, [blocks, HV]: no c_t in the block is larger."""
-        if self.ready is not None:
-            self.ready.synchronize()
-        return [self.largest(x.numpy()) for x in self.found]
 
     def largest(self, extremes):
         """Of one piece; in NumPy, for threads that have to wake up take longer than this."""

@@ -21,11 +21,17 @@ def run(options, tokens, gate, S, cu_seqlens, keep=False):
     )  # fmt: skip
 
 
-def gradients(options, tensors, S, cu_seqlens, do, dS_out, kept=()):
+def again(options, tensors, S, cu_seqlens):
+    """What `gradients` needs and can be computed before `do` and `dS_out` are known, or None."""
+    rule = kernels(options, (*tensors, S, cu_seqlens), True)
+    return None if rule is None else rule.again(*tensors, S, cu_seqlens)
+
+
+def gradients(options, tensors, S, cu_seqlens, do, dS_out, kept=(), again=None):
     """One rank's backward pass: gradients of q, k, v, g, beta, A_log, dt_bias and S."""
     rule = kernels(options, (*tensors, S, cu_seqlens), True)
     if rule is not None:  # its backward pass needs no forward pass
-        return rule.backward(do, dS_out, *tensors, S, cu_seqlens, kept=kept)[:8]
+        return rule.backward(do, dS_out, *tensors, S, cu_seqlens, kept=kept, again=again)[:8]
     with torch.enable_grad():
         leaves = [None if x is None else x.detach().requires_grad_() for x in (*tensors, S)]
         *tokens, A_log, dt_bias, S = leaves

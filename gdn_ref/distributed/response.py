@@ -114,7 +114,7 @@ def respond(options, tokens, bounds, pieces, dtype):
     spans = [(p, h, n) for p, ns in zip(pieces, counts, strict=True) for h, n in enumerate(ns)]
     L = block_length(max(n for *_, n in spans))
     numbers = places(spans, L, H)
-    sent = torch.tensor(sum(numbers, []), device=device)
+    sent = torch.tensor(sum(numbers, [])).to(device, non_blocking=True)  # waits for no kernel
     first, end, whose, last, of, before, *rounds = sent.split([len(x) for x in numbers])
     count = len(first)
     rows = first[:, None] + torch.arange(0, L * H, H, device=device)

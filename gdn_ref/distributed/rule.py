@@ -38,7 +38,7 @@ from .context import CPContext
 from .exchange import incoming, leaving
 from .felt import Bounds
 from .heads import by_heads
-from .local import exact_dtype, gradients, run
+from .local import again, exact_dtype, gradients, run
 from .relay import Relay
 from .response import Beside, Response, respond
 
@@ -142,15 +142,13 @@ class Sharded(torch.autograd.Function):
             place, sequence = cp.where("fresh", S.device)
             S[place] = S_first[sequence].to(exact)
         beside, response = Beside(v.device), None
-        if cp.entered:
-            with beside:  # before the shard, so that the host need not wait for it
-                bounds = Bounds(options, k, g, beta, gate, cp.entered, exact)
         borders, keep = cp.borders("mine", v.device), any(ctx.needs_input_grad)
         o, S_out, *kept = run(options, tokens, gate, S, borders, keep)
         agreed()  # while the device is busy
         maps = {p.index: (None, S_out[p.index]) for p in cp.fresh}
         if cp.entered:
             with beside:
+                bounds = Bounds(options, k, g, beta, gate, cp.entered, exact)
                 response = respond(options, tokens, bounds, cp.entered, exact)
             beside.join()
             maps |= {
@@ -180,6 +178,8 @@ class Sharded(torch.autograd.Function):
         *tensors, S_first, S, O_F, F, at, whose, of = ctx.saved_tensors[:14]
         kept = ctx.saved_tensors[14:]
         agreed = agree(cp, "backward of chunk_gated_delta_rule", dict)
+        borders = cp.borders("mine", S.device)
+        known = again(options, tensors, S, borders)  # the device has work while the host exchanges
 
         dS_out = torch.zeros_like(S)  # of the state after each piece
         place, sequence = cp.where("ended", S.device)
@@ -193,8 +193,7 @@ class Sharded(torch.autograd.Function):
         agreed()
         for index, dS in incoming(cp, maps, S.new_empty(S.shape[1:]), reverse=True).items():
             dS_out[index] = dS
-        borders = cp.borders("mine", S.device)
-        *grads, dS = gradients(options, tensors, S, borders, do, dS_out, kept)
+        *grads, dS = gradients(options, tensors, S, borders, do, dS_out, kept, known)
         dS_first = None
         if S_first is not None:
             dS_first = torch.zeros_like(S_first)
