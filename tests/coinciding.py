@@ -201,3 +201,22 @@ DESIGNED_AGAIN = [
     ("eq-zigzag-work", r"a_{(2R-1-p)}", r"a_{(2R-\lceil\tfrac{p+1}{30}\rceil-p)}"),
     ("eq-transition-eigenvalues", r"^{d-1}", r"^{\lfloor 8d/9\rfloor}"),
 ]  # fmt: skip
+
+# Roundings that ask for more than the draws have: the search for sizes in general position has to
+# end, and to say so. Without an end it took minutes on the first three.
+ENDLESS = [
+    ("eq-segment-bytes", r"(2\sigma-1)", r"(\lfloor\tfrac{13\sigma}{6}\rfloor-1)"),
+    ("eq-hybrid-flops", r"(4\,d_k+1)", r"(4\,d_k+\lceil\tfrac{d_k}{300}\rceil)"),
+    ("eq-recall-order", r"4n^2+n-6", r"4n^2+n-\lfloor 6+\tfrac{n}{40}\rfloor"),
+    # a product of two, one in another, two that make up a number
+    ("eq-segment-bytes", r"+4H_vd_kd_v", r"+4H_vd_kd_v\lceil\tfrac{\sigma}{40}\rceil\lceil\tfrac{H_k}{50}\rceil"),
+    ("eq-segment-bytes", r"(\sigma-2)", r"(\lceil\tfrac{9\sigma}{8}\rceil-\lfloor\tfrac{9\sigma}{8}\rfloor+\sigma-3)"),
+    ("eq-hybrid-flops", r"(4\,d_k+1)", r"(4\,d_k+\lceil\tfrac{d_k}{30}\rceil\lceil\tfrac{H_v}{40}\rceil)"),
+    ("eq-hybrid-flops", r"(4\,d_k+1)", r"(4\,d_k+\lceil\tfrac{\lfloor d_k/2\rfloor+1}{300}\rceil)"),
+    ("eq-hybrid-flops", r"(4\,d_k+1)", r"(4\,d_k+\lceil\tfrac{d_k}{9000}\rceil)"),
+    ("eq-recall-order", r"4n^2+n-6", r"4n^2+n-6\lceil\tfrac{n}{200}\rceil\lceil\tfrac{\lceil n/9\rceil}{90}\rceil"),
+    # where a draw costs the more the later it is, and where a world has few of them
+    ("eq-grad-memory", r"m-1", r"m-\lceil\tfrac{m}{60}\rceil"),
+    ("eq-drift-adding", r"(J+1)", r"(J+\lceil\tfrac{J}{50}\rceil)"),
+    ("eq-neumann", r"2^\ell", r"2^\ell\lceil\tfrac{\ell}{30}\rceil"),
+]  # fmt: skip

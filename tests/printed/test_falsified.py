@@ -1,14 +1,15 @@
 """A slip in a display is found, whichever chapter it is in and whoever made it."""
 
+import time
 from collections import Counter
 from dataclasses import replace
 from functools import cache
 
 import pytest
-from coinciding import DESIGNED, DESIGNED_AGAIN, PASSED, PASSED_AGAIN
+from coinciding import DESIGNED, DESIGNED_AGAIN, ENDLESS, PASSED, PASSED_AGAIN
 from falsified import FALSIFIED, REVIEW
 
-from gdn_ref.proofs.printed import check, load, source
+from gdn_ref.proofs.printed import check, load, position, source
 
 FALSE = ("is false as it is printed", "cannot be evaluated", "its words are", "its TeX has changed")
 
@@ -58,6 +59,16 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""
     assert problems_of(monkeypatch, label, old, new)
+
+
+@pytest.mark.parametrize("label, old, new", ENDLESS)
+def test_the_search_for_sizes_ends(monkeypatch, label, old, new):
+    """With a fifth of its time, to spare the test's."""
+    monkeypatch.setattr(position, "SECONDS", position.SECONDS / 5)
+    start = time.thread_time()
+    problems = problems_of(monkeypatch, label, old, new)
+    assert problems and problems[0].startswith("its sizes are special"), problems
+    assert time.thread_time() - start < 12
 
 
 def test_slips_in_every_chapter():

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from gdn_ref.proofs import (
@@ -14,21 +15,50 @@ from gdn_ref.proofs import (
     ch17_decode,
     ch19_sizes,
     ch20_cost,
+    modular,
     page,
     running,
 )
-from gdn_ref.proofs.printed import World, check, displays, formula
-from gdn_ref.proofs.printed.independent import exponents, rank
+from gdn_ref.proofs.modular import Mod
+from gdn_ref.proofs.printed import World, check, displays, formula, load
+from gdn_ref.proofs.printed.independent import MONOMIALS, Echelon, exponents
 from gdn_ref.proofs.printed.values import listed
 
 
+def rank(*rows):
+    """Of these rows, in one go and one by one."""
+    echelons = Echelon(len(rows[0])), Echelon(len(rows[0]))
+    echelons[0].add(Mod(np.array(rows, dtype=np.uint64)))
+    for row in rows:
+        echelons[1].add(Mod(np.array([row], dtype=np.uint64)))
+    (one, other) = (len(echelon.pivots) for echelon in echelons)
+    assert one == other
+    return one
+
+
 def test_rank():
-    assert rank([[1, 2, 3], [2, 4, 6], [0, 1, 1], [1, 3, 4]]) == 2
-    assert rank([[0, 1], [1, 0], [1, 1]]) == 2
+    assert rank([1, 2, 3], [2, 4, 6], [0, 1, 1], [1, 3, 4]) == 2
+    assert rank([0, 1], [1, 0], [1, 1]) == 2
+    assert rank([0, 0], [0, 0]) == 0
+
+
+def test_rank_of_many():
+    """Whether they come in one go or not: 70 rows that 50 others make up."""
+    draw = np.random.default_rng(0)
+    made = modular.random(draw, 70, 50) @ modular.random(draw, 50, 60)
+    assert rank(*made.residues) == 50
 
 
 def test_exponents():
     assert sorted(exponents([1, 2], 2)) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
+
+
+def test_most_monomials():
+    """What is asked of the largest true display leaves room for another factor or so."""
+    load()
+    found = check.run("eq-segment-bytes")["position"]
+    most = max(matrix["monomials"] for matrix in found)
+    assert 300 < most < MONOMIALS / 1.4
 
 
 def evaluated(monkeypatch, tex, world):

@@ -203,9 +203,10 @@ def _evaluated(entry, display, one_by_one):
     draws, evaluators, gaps = [], [], []
 
     def evaluate(draw):
+        ev = Evaluator(entry.world(draw.anew()))
+        gaps.append(gap_of(stated, ev))
         draws.append(draw)
-        evaluators.append(Evaluator(entry.world(draw.anew())))
-        gaps.append(gap_of(stated, evaluators[-1]))
+        evaluators.append(ev)
 
     def evaluate_one_more():
         evaluate(Draw(False, max(draw.seed for draw in draws) + 1))

@@ -3,6 +3,7 @@ r"""What a formula is asked at each case of the draws: that no other one of its 
 `position` says which formulas are asked, and of which letters.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -10,26 +11,33 @@ import sympy as sp
 
 from ..modular import Mod, P, join
 
+MONOMIALS = 512  # of the most that is asked; the largest true display, eq-segment-bytes, has 354
+AT_ONCE = 32  # rows
+
 
 class Independent:
     """Monomials as columns, and a row for each case that was seen."""
 
     def __init__(self, columns):
-        self.columns, self.points, self.known = columns, set(), (0, 0)
+        self.columns, self.points, self.waiting = columns, set(), []
+        self.echelon = Echelon(len(columns))
         self.cases = 0
 
     def add(self, point):
-        self.points.add(point)
         self.cases += 1
+        if point not in self.points:
+            self.points.add(point)
+            self.waiting.append(point)
 
     @property
     def rank(self):
         """Of the matrix, modulo p; with fewer cases than columns there is no need to ask."""
         if len(self.points) < len(self.columns):
             return 0
-        if self.known[0] != len(self.points):
-            self.known = len(self.points), rank(self.rows())
-        return self.known[1]
+        if self.waiting:
+            self.echelon.add(self.rows(self.waiting))
+            self.waiting = []
+        return len(self.echelon.pivots)
 
     @property
     def full(self):
@@ -42,30 +50,51 @@ class Independent:
             return 0
         return max(len(self.columns) + 1 - self.cases, len(self.columns) // 4 + 1)
 
-    def rows(self):
-        """The value of each monomial at each point."""
-        points = np.array(list(self.points), dtype=np.uint64)
+    def rows(self, points):
+        """The value of each monomial at each of these points."""
+        points = np.array(points, dtype=np.uint64)
         found = Mod(np.ones((len(points), len(self.columns)), dtype=np.uint64))
         for x, exponents in zip(points.T, np.array(self.columns).T, strict=True):
             powers = [Mod(np.ones_like(x))]
             for _ in range(exponents.max()):
                 powers.append(powers[-1] * Mod(x))
             found = found * join(powers, axis=1)[:, exponents]
-        return found.residues
+        return found
 
 
-def rank(rows):
-    """The rank of a matrix of residues, by elimination."""
-    left, found = np.asarray(rows, dtype=np.uint64), 0
-    while left.size:
-        below = np.flatnonzero(left[:, 0])
-        if len(below):
-            found += 1
-            pivot = (Mod(left[below[0]]) * pow(int(left[below[0], 0]), -1, P)).residues
-            left = np.delete(left, below[0], axis=0)
-            left = (Mod(left) - Mod(left[:, :1]) * Mod(pivot[None])).residues
-        left = left[:, 1:]
-    return found
+class Echelon:
+    """Independent rows of residues. Each has a one at its pivot, and all others have zeros there,
+    so that what depends on them is seen by one product of matrices, however often it comes."""
+
+    def __init__(self, width):
+        self.rows, self.pivots = Mod(np.zeros((0, width), dtype=np.uint64)), []
+
+    def add(self, rows):
+        """Take up what these rows add to the others."""
+        for start in range(0, len(rows), AT_ONCE):
+            some = rows[start : start + AT_ONCE]
+            if self.pivots:
+                some = some - some[:, self.pivots] @ self.rows
+            new, pivots = reduced(some)
+            if pivots:
+                kept = self.rows - self.rows[:, pivots] @ new
+                self.rows = join([kept, new], np.concatenate)
+                self.pivots += pivots
+
+
+def reduced(rows):
+    """The rows with a one at a pivot and zeros above and below it, and the pivots' columns."""
+    left, pivots, kept = rows.residues, [], []
+    for i in range(len(left)):
+        if not left[i].any():
+            continue
+        at = int(np.flatnonzero(left[i])[0])
+        row = Mod(left[i]) * pow(int(left[i, at]), -1, P)
+        left = (Mod(left) - Mod(left[:, at : at + 1]) * row[None]).residues
+        left[i] = row.residues
+        pivots.append(at)
+        kept.append(i)
+    return Mod(left[kept]), pivots
 
 
 class Rounded:
@@ -103,14 +132,13 @@ def box(formula, letters):
         poly = sp.Poly(part, *letters)
         each = [max(a, b) for a, b in zip(each, poly.degree_list(), strict=True)]
         total = max(total, poly.total_degree())
-    return exponents(each, total)
+    return list(itertools.islice(exponents(each, total), MONOMIALS + 1))  # one too many is enough
 
 
 def exponents(each, total):
     if not each:
-        return [()]
-    return [
-        (e, *rest)
-        for e in range(min(each[0], total) + 1)
-        for rest in exponents(each[1:], total - e)
-    ]
+        yield ()
+        return
+    for e in range(min(each[0], total) + 1):
+        for rest in exponents(each[1:], total - e):
+            yield (e, *rest)

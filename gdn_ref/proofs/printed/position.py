@@ -12,9 +12,13 @@ and denominator count alike. A root, a floor, a maximum, a power is a letter of 
 stands inside, an exponent too, is asked as a whole, and its letters are among those of a place.
 What is rounded after a division by a number is seen at each fraction that it can have
 (`Rounding`). A bound speaks by the cases in which its sides are equal.
+
+The search ends: where more monomials than any true display has would be asked, at once; where the
+draws bring nothing new, cost too long or run out, when they do. The sizes are special then.
 """
 
 import itertools
+import time
 from contextlib import suppress
 from fractions import Fraction
 
@@ -26,13 +30,14 @@ from . import values as v
 from .evaluate import TRANSPOSE
 from .functions import ordered
 from .gaps import TIGHT
-from .independent import Independent, Rounded, box, exponents
+from .independent import MONOMIALS, Independent, Rounded, box, exponents
 from .symbolic import expression
 from .tree import render
 from .values import Refused
 from .world import canonical
 
 STILL = 5  # in how many rounds of draws nothing new is seen, before the sizes are called special
+SECONDS = 10  # of a core, for draws; a true display takes three at most, eq-hybrid-flops
 SPARE = 3  # how many draws a column are seen before the sizes are called special
 
 
@@ -52,7 +57,7 @@ class Relation:
             placed = {x for x in own if id(self.nodes[x]) in ev.names} - tied
             if placed:
                 placed = sorted(placed | besides, key=str)
-                self.asked.append((placed, Independent(exponents([2] * len(placed), 2))))
+                self.asked.append((placed, Independent(list(exponents([2] * len(placed), 2)))))
 
     def _formulas(self, sides, ev):
         """The sides, but for what stands alone, which is found; then those inside of others."""
@@ -67,11 +72,10 @@ class Relation:
 
     def see(self, stated, ev):
         """Take the cases of one draw."""
-        left = [(letters, matrix) for letters, matrix in self.asked if not matrix.full]
-        for scope in cases(stated[self.number], ev) if left else ():
+        for scope in cases(stated[self.number], ev):
             if self.sign != "=" and not self.near(scope, ev):
                 continue
-            for letters, matrix in left:
+            for letters, matrix in self.asked:
                 point = tuple(self.residue(x, scope, ev) for x in letters)
                 if None not in point:
                     matrix.add(point)
@@ -101,7 +105,7 @@ class Rounding:
     def see(self, stated, ev):
         """Take the cases of one draw, and of a letter that a sum binds all values."""
         ((letters, seen),) = self.asked
-        for scope in cases(stated[self.number], ev) if not seen.full else ():
+        for scope in cases(stated[self.number], ev):
             bound = [x for x in map(str, letters) if x in ev.world.ranges and x not in scope]
             for values in itertools.product(*(ev.world.ranges[x] for x in bound)):
                 at = scope | dict(zip(bound, values, strict=True))
@@ -165,11 +169,18 @@ def settle(entry, stated, evaluators, draw_more, counted):
     """
     asked = relations(entry, stated, evaluators[0], counted)
     matrices = [matrix for relation in asked for _, matrix in relation.asked]
+    most = max((len(m.columns) for m in matrices), default=0)
+    if most > MONOMIALS:
+        return [], [
+            f"its sizes are special: more than {MONOMIALS} monomials would be asked of them"
+        ]
+    start, more = time.thread_time(), True
     known, ranks, still = 0, [], 0
     while True:
-        for ev in evaluators[known:]:
-            for relation in asked:
-                relation.see(stated, ev)
+        for relation in asked:
+            if not all(matrix.full for _, matrix in relation.asked):
+                for ev in evaluators[known:]:
+                    relation.see(stated, ev)
         known = len(evaluators)
         missing = max((matrix.missing for matrix in matrices), default=0)
         before, ranks = ranks, [matrix.rank for matrix in matrices]
@@ -177,14 +188,12 @@ def settle(entry, stated, evaluators, draw_more, counted):
         still = (
             still + 1 if ranks == before and all(m.cases > 2 * len(m.columns) for m in left) else 0
         )
-        if (
-            still == STILL
-            or not missing
-            or known > SPARE * max(len(m.columns) for m in matrices) + 20
-        ):
+        if still == STILL or not missing or known > SPARE * most + 20 or not more:
             break
         for _ in range(missing):
-            draw_more()
+            more = time.thread_time() - start < SECONDS and _drawn(draw_more)
+            if not more:
+                break
     record = [{"monomials": len(m.columns), "cases": m.cases, "rank": m.rank} for m in matrices]
     problems = [
         f"its sizes are special: {x['rank']} of {x['monomials']} monomials are independent in "
@@ -193,6 +202,15 @@ def settle(entry, stated, evaluators, draw_more, counted):
         if not x["rank"] == x["monomials"] < x["cases"]
     ]
     return record, problems
+
+
+def _drawn(draw_more):
+    """Whether there was one more world: some have a list of their sizes, which ends."""
+    try:
+        draw_more()
+    except IndexError:
+        return False
+    return True
 
 
 def cases(statement, ev):
