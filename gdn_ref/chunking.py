@@ -8,7 +8,6 @@ Layout: tokens are rows (the last axis but one), heads and batch stand in front,
 `[..., d_v, d_k]`. Any array that follows the Python array API works (NumPy, PyTorch, ...).
 """
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -157,14 +156,11 @@ def decay(g: Array) -> tuple[Array, Array]:
 
     Each entry of `Gamma` sums its own stretch of `g`: no ratio `gamma_r / gamma_i`, which is
     0/0 once the decays underflow, and no difference of cumulative sums, which is `inf - inf`
-    once a `g` is `-inf` (a reset). The mask goes into the exponent, so nothing overflows and no
-    gradient is NaN.
+    once a `g` is `-inf` (a reset). The first mask goes into the exponent, which is 0 above the
+    diagonal, so nothing overflows and no gradient is NaN; the second makes zeros of those ones.
     """
     xp = array_namespace(g)
-    C = g.shape[-1]
-    token = xp.arange(C, device=device(g))
-    r, i = token[:, None], token[None, :]
-    stretch = xp.cumulative_sum(xp.where(r > i, g[..., :, None], 0.0), axis=-2)
-    Gamma = xp.exp(xp.where(r >= i, stretch, -math.inf))
+    rows = xp.broadcast_to(g[..., :, None], (*g.shape, g.shape[-1]))
+    Gamma = xp.tril(xp.exp(xp.cumulative_sum(xp.tril(rows, k=-1), axis=-2)))
     gamma = xp.exp(xp.cumulative_sum(g, axis=-1))
     return gamma, Gamma

@@ -29,13 +29,15 @@ def solve(A: Array, X: Array) -> Array:
     """`(I + A)^-1 X` for strictly lower triangular `A`: `[..., C, C]`, `[..., C, d]`.
 
     A solve, never an inverse. PyTorch has a triangular solver; the array API standard, and so
-    NumPy, has the general one.
+    NumPy, has the general one. PyTorch is asked for `X^T (I + A)^-T`: it works by columns, which
+    the rows of X are then, and need not be copied into that order.
     """
     xp = array_namespace(A, X)
     if is_torch_namespace(xp):
         from torch.linalg import solve_triangular
 
-        return solve_triangular(A, X, upper=False, unitriangular=True)
+        A, X = transpose(A), transpose(X)
+        return transpose(solve_triangular(A, X, upper=True, left=False, unitriangular=True))
     return xp.linalg.solve(xp.eye(A.shape[-1], dtype=A.dtype, device=device(A)) + A, X)
 
 
@@ -45,7 +47,8 @@ def solve_transposed(A: Array, X: Array) -> Array:
     if is_torch_namespace(xp):
         from torch.linalg import solve_triangular
 
-        return solve_triangular(transpose(A), X, upper=True, unitriangular=True)
+        X = transpose(X)
+        return transpose(solve_triangular(A, X, upper=False, left=False, unitriangular=True))
     return xp.linalg.solve(xp.eye(A.shape[-1], dtype=A.dtype, device=device(A)) + transpose(A), X)
 
 
