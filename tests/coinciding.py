@@ -200,6 +200,8 @@ DESIGNED_AGAIN = [
     ("eq-wy-sum", r"\sum_{i<r}", r"\sum_{i\le \lfloor 9r/10\rfloor}"),
     ("eq-zigzag-work", r"a_{(2R-1-p)}", r"a_{(2R-\lceil\tfrac{p+1}{30}\rceil-p)}"),
     ("eq-transition-eigenvalues", r"^{d-1}", r"^{\lfloor 8d/9\rfloor}"),
+    # an exponent of one letter
+    ("eq-identical-keys", r"(1 - a)^n", r"(1 - a)^{n + d_k - C - 1}"),
 ]  # fmt: skip
 
 # Roundings that ask for more than the draws have: the search for sizes in general position has to

@@ -40,6 +40,18 @@ def step_shares(alpha, beta, d):
 alpha, beta = sp.symbols("alpha beta")
 
 
+@cache
+def mean_after_a_key(d):
+    """A row X, a vector y, and the mean of `||X F y||^2` over the cubature."""
+    X = sp.Matrix(1, d, sp.symbols(f"x_:{d}"))
+    y = sp.Matrix(d, 1, sp.symbols(f"y_:{d}"))
+    total = 0
+    for weight, kk in cubature(d):
+        after = X * (y - beta * kk * y) * alpha
+        total += weight * (after.T * after)[0]
+    return X, y, sp.expand(total)
+
+
 @verifies(
     "eq-recall-step",
     method="polynomial",
@@ -70,14 +82,9 @@ def one_more_key(shares=step_shares, read=lambda a, b, seen, size: a * seen + b 
     """The mean of `||X F y||^2` over the cubature, against the two shares."""
     left = []
     for d in (2, 3, 4):
-        X = sp.Matrix(1, d, sp.symbols(f"x_:{d}"))
-        y = sp.Matrix(d, 1, sp.symbols(f"y_:{d}"))
-        total = 0
-        for weight, kk in cubature(d):
-            after = X * (y - beta * kk * y) * alpha
-            total += weight * (after.T * after)[0]
+        X, y, total = mean_after_a_key(d)
         seen, size = ((X * y).T * (X * y))[0], sum(x**2 for x in X) * (y.T * y)[0]
-        left.append(sp.expand(total - read(*shares(alpha, beta, d), seen, size)))
+        left.append(total - sp.expand(read(*shares(alpha, beta, d), seen, size)))
     squares = r"\|\mathbf{X}\boldsymbol{y}\|^2", r"\|\mathbf{X}\|^2"
 
     def printed(at):

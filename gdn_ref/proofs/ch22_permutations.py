@@ -1,6 +1,6 @@
 """Checks of chapter 22: how many steps a permutation needs, and what two reflections count."""
 
-from functools import reduce
+from functools import cache, reduce
 
 import numpy as np
 from sympy import Integer, Matrix, Rational, cos, pi, simplify, sin, symbols, trigsimp
@@ -72,6 +72,13 @@ def mirror(angle):
     return Matrix.eye(2) - 2 * key * key.T
 
 
+@cache
+def mirrors_and_turns():
+    """Two mirrors are a turn by twice their angle, and two turns are one: what is left."""
+    two = simplify(mirror(x) * mirror(y) - turn(2 * (x - y))), turn(x) * turn(y) - turn(x + y)
+    return tuple(entry for residual in two for entry in residual.applyfunc(trigsimp))
+
+
 @verifies(
     "eq-count-modulo",
     method="algebra",
@@ -86,8 +93,7 @@ def mirror(angle):
 def count_modulo(between=lambda m: pi / m, power=lambda m: m):
     """Two mirrors turn by twice the angle between them, turns add up, and m of them close. A
     power that comes back too early is left as a residual of one."""
-    found = [simplify(mirror(x) * mirror(y) - turn(2 * (x - y))), turn(x) * turn(y) - turn(x + y)]
-    found = [entry for residual in found for entry in residual.applyfunc(trigsimp)]
+    found = [*mirrors_and_turns()]
     for m in range(2, 9):
         full = turn(2 * between(m) * power(m)) - Matrix.eye(2)
         found += list(full.applyfunc(simplify))

@@ -105,10 +105,11 @@ def test_an_exponent_is_a_formula(monkeypatch):
 
     def bound(draw):
         d = 1 + draw.seed % 2
-        return World({"F": 2 ** (4 - d), "d": d, "n": 3 - d})
+        return World({"F": 2 ** (4 - d), "G": 2 ** (3 - d), "d": d, "n": 3 - d})
 
-    found = evaluated(monkeypatch, "F = 2^{n + 1}", bound)
-    assert any(p.startswith("its sizes are special") for p in found["problems"])
+    for tex in ("F = 2^{n + 1}", "G = 2^n"):
+        found = evaluated(monkeypatch, tex, bound)
+        assert any(p.startswith("its sizes are special") for p in found["problems"])
 
 
 @pytest.mark.parametrize(

@@ -99,10 +99,11 @@ def eight(draw):
 def one_cosine(draw, alike=True):
     """Keys, every two of them with one cosine; one strength."""
     T = {GENERIC: 5, UNIT: 4, DEPENDENT: 3, LONG: 6, SINGLE: 2}[case(draw)]
-    q, _, v, alpha, beta, S = inputs(draw, T=T, d_k=T + 1, d_v=2, decay=False)
+    more, d_v = draw.anew(4).numbers(2, 1, 5)
+    q, _, v, alpha, beta, S = inputs(draw, T=T, d_k=T + more, d_v=d_v, decay=False)
     t = draw.anew(2).number()
     shared, own = 2 * t / (1 + t * t), (1 - t * t) / (1 + t * t)  # their squares add up to 1
-    basis = orthonormal(draw.anew(3), T + 1)
+    basis = orthonormal(draw.anew(3), T + more)[: T + 1]
     k = shared * basis[:1] + own * basis[1:]
     if not alike:
         k[-1] = basis[-1]  # one at right angles to the others

@@ -60,14 +60,17 @@ class Relation:
                 self.asked.append((placed, Independent(list(exponents([2] * len(placed), 2)))))
 
     def _formulas(self, sides, ev):
-        """The sides, but for what stands alone, which is found; then those inside of others."""
-        left = list(sides)
+        """The sides, but for what stands alone, which is found; then those inside of others,
+        of which an exponent may be one letter."""
+        left, raised = list(sides), []
         while left:
             node = left.pop(0)
             found = expression(node, atoms := {}, lambda node: callable(ev.last.get(id(node))))
             self.nodes |= atoms
-            left += [part for x in atoms for part in _opened(atoms[x], ev)]
-            if not found.is_Symbol:
+            for outer in atoms.values():
+                left += _opened(outer, ev)
+                raised += [p.parts[0] for p in outer.parts if p.kind == "up"]
+            if any(node is x for x in raised) or not found.is_Symbol:
                 yield found
 
     def see(self, stated, ev):

@@ -10,7 +10,7 @@ Its value, from the values of these letters, is compared with each side that it 
 import itertools
 import math
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 
 import numpy as np
 import sympy as sp
@@ -37,7 +37,7 @@ class At:
 
     def __call__(self, tex):
         """The value of this TeX here."""
-        return self.evaluator.value(parse(tokens(tex)), self.scope)
+        return self.evaluator.value(_parsed(tex), self.scope)
 
     def known(self, key):
         """What the world has under this key, be it a function or a word."""
@@ -115,6 +115,12 @@ def problem(claim, stated=None):
     )
 
 
+@cache
+def _parsed(tex):
+    """The tree of this TeX: the same letters are asked for at every place."""
+    return parse(tokens(tex))
+
+
 @lru_cache(maxsize=50)
 def _world(world, draw):
     return world(draw.anew())
@@ -171,12 +177,12 @@ def _equal(node):
 def _lengths(claim, evaluator, scope):
     """The numbers of tokens, the one that is added included."""
     if claim.row:
-        return range(1, len(evaluator.value(parse(tokens(claim.row)), scope)) + 1)
+        return range(1, len(evaluator.value(_parsed(claim.row), scope)) + 1)
     for index in "rt":
         if index in scope:
             return [scope[index]] if scope[index] > 0 else []
     try:
-        return [len(evaluator.value(parse(tokens(claim.last)), scope))]
+        return [len(evaluator.value(_parsed(claim.last), scope))]
     except Refused:
         return [0]  # there are no tokens
 
