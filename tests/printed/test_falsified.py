@@ -6,7 +6,15 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from coinciding import DESIGNED, DESIGNED_AGAIN, ENDLESS, PASSED, PASSED_AGAIN
+from coinciding import (
+    DESIGNED,
+    DESIGNED_AGAIN,
+    DESIGNED_THIRD,
+    ENDLESS,
+    PASSED,
+    PASSED_AGAIN,
+    PASSED_THIRD,
+)
 from falsified import FALSIFIED, REVIEW
 
 from gdn_ref.proofs.printed import check, load, position, source
@@ -48,14 +56,17 @@ def problems_of(monkeypatch, label, old, new):
     return found["problems"]
 
 
-@pytest.mark.parametrize("label, old, new", [*DESIGNED, *PASSED_AGAIN])
+@pytest.mark.parametrize("label, old, new", [*DESIGNED, *PASSED_AGAIN, *PASSED_THIRD])
 def test_no_coincidence_hides_it(monkeypatch, label, old, new):
     """Or the numbers are so few that such a formula has to vanish: then these are too special."""
     problems = problems_of(monkeypatch, label, old, new)
     assert problems and problems[0].startswith((*FALSE, "its sizes are special")), problems
 
 
-@pytest.mark.parametrize("label, old, new", DESIGNED_AGAIN[len(PASSED_AGAIN) :])
+@pytest.mark.parametrize(
+    "label, old, new",
+    DESIGNED_AGAIN[len(PASSED_AGAIN) :] + DESIGNED_THIRD[len(PASSED_THIRD) :],
+)
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""
     assert problems_of(monkeypatch, label, old, new)
@@ -80,4 +91,7 @@ def test_slips_in_every_chapter():
     assert len({*DESIGNED, *FALSIFIED}) == 54 + len(FALSIFIED) and len(PASSED) == 10
     again = {*DESIGNED_AGAIN} - {*DESIGNED, *FALSIFIED}
     assert len(again) == len(DESIGNED_AGAIN) >= 84
-    assert len({source.displays()[label].notebook for label, _, _ in again}) >= 18
+    third = {*DESIGNED_THIRD} - again - {*DESIGNED, *FALSIFIED}
+    assert len(third) == len(DESIGNED_THIRD) >= 60 and len(PASSED_THIRD) == 18
+    for forms in (again, third):
+        assert len({source.displays()[label].notebook for label, _, _ in forms}) >= 18

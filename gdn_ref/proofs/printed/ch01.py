@@ -129,7 +129,10 @@ def nearly(draw, T, d):
         pair = [1.4**0.5 * mean + sign * 0.2**0.5 * apart for sign in (1, -1)]
         yield np.array([*pair, *basis[2:]])  # of the Frobenius norm of the identity
     if T > 1:
-        shear, scale = one + 0, one + 0
+        shared, shear, scale = one + 0, one + 0, one + 0
+        shared[0, 0], shared[1, 0] = (one[0, 0] * Fraction(n, 5) for n in (3, 4))
+        shared[1, 1] = 0 * one[0, 0]
+        yield shared @ basis  # two along one direction: K K^T is its own square
         shear[1, 0] = shear[1, 0] + 2
         yield shear @ basis  # with a Gram matrix of determinant 1
         scale[0, 0], scale[1, 1] = 2 * one[0, 0], one[1, 1] / Fraction(2)

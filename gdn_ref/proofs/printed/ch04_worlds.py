@@ -89,7 +89,7 @@ def constant(draw):
     alpha = draw.anew().number(0.4, 0.6)
     half_life = halved(lambda n: alpha**n)
     letters = {r"\alpha": alpha, "g": np.log(alpha), "n_{1/2}": half_life}
-    return World(letters, ranges={"n": range(1, 13)}, near=1e-2)
+    return World(letters, ranges={"n": range(1, int(-18 / np.log(alpha)))}, near=1e-7)
 
 
 def simplex(d):

@@ -98,7 +98,7 @@ def trade_off(draw):
 def trusts(draw):
     """For a unit key and each trust, the strength of the step that the trade-off asks for."""
     draw, d = draw.anew(), sizes(draw)[1]
-    k, logits = orthonormal(draw, d)[0], draw.array(3)
+    k, logits = orthonormal(draw, d)[0], np.append(0, draw.array(3))
 
     def strength(at):
         wishes = np.vstack([k, np.eye(d) / np.sqrt(at[r"\eta"])])  # recall, and stay
@@ -168,7 +168,7 @@ def one_solution(draw, solved=True):
 
 def rounds(draw, more=0):
     """Fewer pairs than dimensions, written until nothing changes; the change in their keys."""
-    T, d_k, d_v = [(3, 4, 3), (2, 5, 7), (1, 2, 1)][draw.seed]
+    T, d_k, d_v = [(3, 4, 3), (2, 5, 7), (1, 2, 1), (4, 6, 2), (5, 7, 3)][draw.seed % 5]
     _, k, v, _, beta, S_0 = inputs(draw, T=T, d_k=d_k, d_v=d_v, decay=False)
     lengths = np.linspace(0.8, 1.05, T)[:, None]  # for the strengths to stay below 2 / ||k||^2
     k = k * lengths / np.linalg.norm(k, axis=1, keepdims=True)

@@ -117,9 +117,9 @@ def two_tokens(draw):
 
 
 def two_reflections(draw, length=1):
-    """Two reflections in a plane of four dimensions, of five, and of two."""
+    """Two reflections in a plane of four dimensions, of five, and of two, at any angle."""
     draw = draw.anew()
-    e, theta = orthonormal(draw, sizes(draw)[1]), draw.number()
+    e, theta = orthonormal(draw, sizes(draw)[1]), draw.number() + 2 * (draw.seed % 3)
     keys = [e[0], np.cos(theta) * e[0] + np.sin(theta) * e[1]]
     factors = [transition(draw, length * k, 1.0, 2.0) for k in keys]
     return World({

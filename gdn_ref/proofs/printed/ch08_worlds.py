@@ -50,11 +50,13 @@ def of_paths(draw):
 
 @cache
 def unit_keys(draw, length=1, stronger=1):
-    """Unit keys, strengths from 0 to 2; two neighbours are the same, so that the bound is met."""
+    """Unit keys, strengths from 0 to 2; two neighbours are the same, so that the bound
+    is met, at a strength of 2 and before that at any."""
     q, k, v, alpha, beta, S = inputs(draw, decay=False)
     k = length * k / np.linalg.norm(k, axis=1, keepdims=True)
     beta = stronger * beta
     if (at := len(k) // 2) > 0:
+        k[1] = k[0]
         k[at], beta[at] = k[at - 1], 2.0
         beta[at + 1 : at + 2] = 0.2
     return world_of(draw, run(draw, q, k, v, alpha, beta, S), decay=False)
@@ -62,9 +64,9 @@ def unit_keys(draw, length=1, stronger=1):
 
 @cache
 def powers(draw):
-    """Chunks of 2^3, of 2^5 and of 5 tokens. Their keys are alike, so that the highest power is
-    not small."""
-    T, d_k, d_v = [(8, 6, 5), (32, 4, 3), (5, 3, 2)][draw.seed]
+    """Chunks of 2^3, 2^5, 5, 2^2 and 2^4 tokens. Their keys are alike, so that the highest power
+    is not small."""
+    T, d_k, d_v = [(8, 6, 5), (32, 4, 3), (5, 3, 2), (4, 5, 3), (16, 3, 2)][draw.seed % 5]
     q, _, v, alpha, beta, S = inputs(draw, T=T, d_k=d_k, d_v=d_v, decay=False)
     k, beta = (8 / T) ** 0.5 * 0.6 + 0.1 * draw.anew(2).array(T, d_k), 0.5 + beta / 10
     world = world_of(draw, run(draw, q, k, v, alpha, beta, S), decay=False)

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from ..ch10_orders import ORDERS
-from .cases import sizes
+from .cases import across, sizes
 from .ch05_worlds import losses, questions
 from .ch06_worlds import right_angles, the_factor, transition
 from .draws import gradient
@@ -63,11 +63,17 @@ def decaying_ranks(draw):
 
 @cache
 def edges(draw):
-    """Of every three tokens one does not decay at all, one drops everything."""
+    """Of every three tokens one does not decay at all, one drops everything. Of the others the
+    first has a key that the state does not answer to, the last overwrites what it reads."""
     T, d_k, d_v = sizes(draw)
     q, k, v, alpha, beta, S = inputs(draw, T=T + 2, d_k=d_k, d_v=d_v)
     alpha[draw.seed :: 3] = 0 * alpha[0] + 1
     alpha[(draw.seed + 1) % 3 :: 3] = 0 * alpha[0]
+    after = range(draw.seed % 3 + 2, T + 2, 3)  # a token that drops everything is before each
+    if after:
+        last = after[-1]
+        k[after[0]] = across(draw, k[after[0] - 1][None])[:, 0]
+        beta[last] = 1 / (k[last] @ k[last])
     x = run(draw, q, k, v, alpha, beta, S)
     return World({
         r"\mathbf{S}_": listed(x.states, 0), r"\boldsymbol{k}_": columns(k),

@@ -54,7 +54,9 @@ FEW = [(3, 2), (2, 3), (2, 1), (2, 2), (1, 4), (2, 4), (3, 1), (4, 1), (1, 3)]
 def scored(draw):
     """All plus and minus basis vectors as values and as the rival that was not written."""
     n, d_v = FEW[draw.seed % len(FEW)]
-    drawn = draw.anew().rng.choice(np.arange(1, 90), size=(n, n), replace=False)
+    rng = draw.anew().rng
+    drawn = rng.choice(np.arange(1, 90), size=(n, n), replace=False)
+    drawn = drawn * rng.choice([-1, 1], size=(n, n))
     weights = np.vectorize(lambda x: Fraction(int(x), 50), otypes=[object])(drawn)
     cases = list(product(units(d_v).astype(int).astype(object), repeat=n + 1))
     outcomes = []
@@ -71,6 +73,7 @@ def largest(draw):
     """One normal score and N - 1 others: how likely it is the largest, by the law of the largest
     other one."""
     mean, own, other = draw.anew().rng.uniform((0.4, 0.3, 0.4), (1.4, 1.0, 0.9))
+    mean = mean * (1, 1, -1)[draw.seed % 3]  # below zero, too: a read may point the wrong way
     N = (5, 2, 9)[draw.seed % 3] + draw.seed // 3
     density = (N - 1) * DENSITY * normal(Z) ** (N - 2)
     letters = {

@@ -179,8 +179,8 @@ class Evaluator(Claims, Sums):
         bounds = self.value(low, scope), self.value(scripts[1].parts[0], scope)
         run = range(bounds[0], bounds[1] + 1)
         names = [render(p) for p in pair.parts]
-        if not run:
-            raise Refused("a matrix without entries")
+        if not 0 < len(run) < 40:
+            raise Refused(f"a matrix of {len(run)} rows")
         rows = [[self.value(body, scope | {names[0]: i, names[1]: j}) for j in run] for i in run]
         return np.array(rows)
 

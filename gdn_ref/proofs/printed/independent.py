@@ -109,7 +109,7 @@ class Rounded:
         self.seen, self.cases = set(), 0
 
     def add(self, point):
-        self.seen.add(int(self.inside(*point)) % self.bottom)
+        self.seen.add(int(self.inside(*map(int, point))) % self.bottom)
         self.cases += 1
 
     @property
@@ -123,6 +123,32 @@ class Rounded:
     @property
     def missing(self):
         return 0 if self.full else max(len(self.columns) - self.rank, 1)
+
+
+class Met:
+    """A floor or a ceiling of what is no quotient, say of a logarithm: it is seen to be a whole
+    number itself, twice at least, or another one, a little below, would round as it does."""
+
+    columns = range(2)
+
+    def __init__(self):
+        self.seen, self.cases = set(), 0
+
+    def add(self, point):
+        self.cases += 1
+        self.seen |= {int(x) for x in point if x == int(x)}
+
+    @property
+    def rank(self):
+        return min(len(self.seen), 2)
+
+    @property
+    def full(self):
+        return self.rank == 2 < self.cases
+
+    @property
+    def missing(self):
+        return 0 if self.full else 1
 
 
 def box(formula, letters):

@@ -11,7 +11,8 @@ The columns must be independent modulo 2^61 - 1, and the cases more than the col
 and denominator count alike. A root, a floor, a maximum, a power is a letter of its own; what
 stands inside, an exponent too, is asked as a whole, and its letters are among those of a place.
 What is rounded after a division by a number is seen at each fraction that it can have
-(`Rounding`). A bound speaks by the cases in which its sides are equal.
+(`Rounding`), and what counts in an index or a condition is asked, too (`places`). A bound speaks by
+the cases in which its sides are equal.
 
 The search ends: where more monomials than any true display has would be asked, at once; where the
 draws bring nothing new, cost too long or run out, when they do. The sizes are special then.
@@ -20,17 +21,16 @@ draws bring nothing new, cost too long or run out, when they do. The sizes are s
 import itertools
 import time
 from contextlib import suppress
-from fractions import Fraction
 
 import numpy as np
 import sympy as sp
 
-from ..modular import P
 from . import values as v
 from .evaluate import TRANSPOSE
 from .functions import ordered
 from .gaps import TIGHT
-from .independent import MONOMIALS, Independent, Rounded, box, exponents
+from .independent import MONOMIALS, Independent, Met, Rounded, box, exponents
+from .places import places, residue
 from .symbolic import expression
 from .tree import render
 from .values import Refused
@@ -98,22 +98,22 @@ class Relation:
 
 
 class Rounding:
-    """What stands under a floor or a ceiling and is divided by a number, wherever it stands."""
+    """What stands under a floor or a ceiling, wherever it stands: whole numbers that are divided by
+    a number, or what is no quotient."""
 
-    def __init__(self, number, formula, nodes):
-        self.number, self.nodes = number, nodes
-        letters = sorted(formula.free_symbols, key=str)
-        self.asked = [(letters, Rounded(formula, letters))]
+    def __init__(self, number, nodes, letters, asked):
+        self.number, self.nodes, self.asked = number, nodes, [(letters, asked)]
 
     def see(self, stated, ev):
         """Take the cases of one draw, and of a letter that a sum binds all values."""
         ((letters, seen),) = self.asked
         for scope in cases(stated[self.number], ev):
-            bound = [x for x in map(str, letters) if x in ev.world.ranges and x not in scope]
+            mentioned = set().union(*(self.nodes[x].mentions for x in letters))
+            bound = sorted(mentioned & set(ev.world.ranges) - set(scope))
             for values in itertools.product(*(ev.world.ranges[x] for x in bound)):
                 at = scope | dict(zip(bound, values, strict=True))
                 with suppress(Refused):
-                    seen.add([int(ev.value(self.nodes[x], at)) for x in letters])
+                    seen.add([ev.value(self.nodes[x], at) for x in letters])
 
 
 def roundings(number, statement, ev):
@@ -121,9 +121,13 @@ def roundings(number, statement, ev):
     for outer in (node for part in statement.nodes for node in part.walk()):
         if outer.kind in ("floor", "ceil"):
             formula = expression(outer.parts[0], nodes := {})
-            whole = all(isinstance(ev.last.get(id(nodes[x])), int) for x in formula.free_symbols)
-            if formula.free_symbols and whole and _divided(formula):
-                yield Rounding(number, formula, nodes)
+            letters = sorted(formula.free_symbols, key=str)
+            whole = all(isinstance(ev.last.get(id(nodes[x])), int) for x in letters)
+            if letters and whole and _divided(formula):
+                yield Rounding(number, nodes, letters, Rounded(formula, letters))
+            elif letters and not whole:
+                inside = sp.Symbol(outer.text)
+                yield Rounding(number, {inside: outer.parts[0]}, [inside], Met())
 
 
 def relations(entry, stated, ev, counted_letters):
@@ -141,6 +145,7 @@ def relations(entry, stated, ev, counted_letters):
         chain = claim.kind == "chain" and len(claim.parts) > 1
         bound = set(ev.world.ranges) - ev.free(*statement.nodes)  # by sums: no sizes
         found += roundings(number, statement, ev)
+        found += places(number, statement, ev)
         pairs, asked = [("=", claim)], []
         if chain:
             pairs = zip(claim.info, claim.parts, claim.parts[1:], strict=False)
@@ -223,15 +228,6 @@ def cases(statement, ev):
         scope = dict(zip(runs, values, strict=True))
         if all(ev.holds(c, scope) for c in (*statement.premises, *statement.conditions)):
             yield scope
-
-
-def residue(x):
-    """A rational number modulo p; None for any other."""
-    if isinstance(x, float | np.floating) and x == int(x):
-        x = int(x)
-    if isinstance(x, int | np.integer):
-        return int(x) % P
-    return x.numerator * pow(x.denominator, -1, P) % P if isinstance(x, Fraction) else None
 
 
 def _sized(x, counted):

@@ -46,7 +46,10 @@ def called(function, *arguments):
     if not least <= len(arguments) <= most:
         many = "many" if len(arguments) > most else "few"
         raise Refused(f"too {many} positional arguments")
-    return function(*arguments)
+    try:
+        return function(*arguments)
+    except (TypeError, IndexError) as error:
+        raise Refused(str(error)) from None
 
 
 @lru_cache
