@@ -153,6 +153,9 @@ def runner(
         return partial(compiled.decode, **options)
     for dtype in {common, q.dtype, k.dtype, v.dtype, pool.dtype}:
         validation.check_triton(v.device, dtype, q.shape[3], v.shape[3], 64)
+    validation.check_in_memory(
+        q=q, k=k, v=v, g=g, beta=beta, A_log=A_log, dt_bias=dt_bias, pool=pool
+    )
     from .kernels.decode.launches import Decode
 
     return Decode(q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx, **options)
@@ -163,6 +166,12 @@ def decode_reference(
     scale, state_v_first, norm, sigmoid, negative,
 ):  # fmt: skip
     """Take the states out of their slots, run the tokens one by one, put the states back."""
+    locked = not torch.compiler.is_compiling() and pool.is_inference()
+    if locked and not torch.is_inference_mode_enabled():  # PyTorch would refuse it later
+        raise ValueError(
+            "pool: expected a tensor that may be written to, got one made under "
+            "torch.inference_mode(), outside of it: call decode under it, or pass pool.clone()"
+        )
     N = q.shape[0] if cu_seqlens is None else cu_seqlens.shape[0] - 1
     slots = torch.arange(N, device=q.device) if slot_idx is None else slot_idx.long()
     before = pool[slots]

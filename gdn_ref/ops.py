@@ -290,6 +290,10 @@ def runner(
         forward = partial(forward, batch_invariant=batch_invariant)
         return partial(activated, forward, common, chunk_size, **options)
     validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size or 64)
+    validation.check_in_memory(
+        q=q, k=k, v=v, g=g, beta=beta, A_log=A_log, dt_bias=dt_bias, initial_state=initial_state,
+        gk=gk, gv=gv,
+    )  # fmt: skip
     from .kernels import rule
 
     tensors = (q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens, gk, gv)

@@ -29,9 +29,10 @@ def prepared(prepare, tensors, roles, options):
 
     `prepare` checks everything but numbers and returns a function of the tensors, which must take
     tensors of other lengths, too, and keep none of them. `roles` has one of those above for each
-    tensor; right `options` are hashable. While `torch.compile` traces, nothing is remembered.
+    tensor; right `options` are hashable. While `torch.compile` traces, or `torch.func` transforms,
+    nothing is remembered.
     """
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
         return prepare(*tensors, *options)
     try:
         q, k, v, *_ = tensors
@@ -80,7 +81,7 @@ def look(tensors, roles):
         else:
             agrees = True
         lies = None if x.is_contiguous() else strides(x)
-        key += (agrees, shape, lies, x.dtype, x.device, x.requires_grad, x.layout)
+        key += (agrees, shape, lies, x.dtype, x.device, x.requires_grad, x.layout, x.is_neg())
     return key
 
 

@@ -277,6 +277,21 @@ def check_triton(device, dtype, K, V, chunk_size):
         refuse(f"expected chunk_size in {CHUNK_SIZES}, got {chunk_size}")
 
 
+def check_in_memory(**tensors):
+    """Triton reads memory, in which these tensors' numbers stand as they are."""
+    if torch._C._are_functorch_transforms_active():
+        raise ValueError(
+            "backend: Triton cannot run this: expected no transform of torch.func; "
+            "backend='reference' takes them"
+        )
+    for name, x in tensors.items():
+        if x is not None and x.is_neg():
+            raise ValueError(
+                f"{name}: expected its numbers in memory, got a view that negates what is there: "
+                f"pass {name}.resolve_neg()"
+            )
+
+
 def check_alone(name, **others):
     """With the argument `name`, these are None."""
     for other, value in others.items():

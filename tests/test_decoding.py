@@ -493,3 +493,16 @@ def test_a_pool_of_16_bits_drifts():
     assert 2e-2 < drift[torch.bfloat16] < 6e-2
     rarely = state_drift(torch.bfloat16, tokens_a_call=64, **tokens)[-1]
     assert 2e-3 < rarely < 8e-3
+
+
+def test_a_pool_made_under_inference_mode_is_written_to_under_it_alone():
+    inputs = (torch.tensor(y).float().unsqueeze(2) for y in hard_inputs(1, 8, 8, (1,))[:5])
+    x = dict(zip(("q", "k", "v", "g", "beta"), inputs, strict=True))
+    with torch.inference_mode():
+        pool = torch.ones(1, 1, 8, 8)
+        expected = decode(**x, pool=pool.clone(), slot_idx=None)
+        assert torch.equal(decode(**x, pool=pool, slot_idx=None), expected)
+    before = pool.clone()
+    with pytest.raises(ValueError, match="pool: expected .* under torch.inference_mode"):
+        decode(**x, pool=pool, slot_idx=None)
+    assert torch.equal(pool, before)

@@ -15,7 +15,7 @@ from functools import cache
 import torch
 
 from ..host import gpu
-from ..host.launch import aligned, cdiv, launcher
+from ..host.launch import aligned, launcher
 from ..host.memory import contiguous, fill, like, new
 from ..host.plan import Plan, scan_launcher, scan_programs
 from ..host.routes import has_transform_mma, made_for_hopper
@@ -208,6 +208,6 @@ class Scan:
 
     def __call__(self, sizes, q, k, v, beta, c, UT, S, o, S_last, cu_seqlens):
         programs = scan_programs(self.plan, sizes)
-        n = shares(cdiv(sizes.total // sizes.N, self.plan.C), programs, self.plan.multiprocessors)
+        n = shares(sizes.length // self.plan.C, programs, self.plan.multiprocessors)
         tensors = (q, k, v, beta, c, UT, S, o, S_last, cu_seqlens)
         self.launch(n)((programs * n, 1, 1), tensors, (self.scale, sizes.T, sizes.total))

@@ -26,7 +26,7 @@ def pays(plan, sizes):
 
     K, V = padded_sizes(plan.K, plan.V)
     programs = sizes.N * plan.HV * V // 64
-    _, length = on_hopper.cut(sizes.total / sizes.N, programs, K, plan.multiprocessors)
+    _, length = on_hopper.cut(sizes.length, programs, K, plan.multiprocessors)
     return length is not None
 
 

@@ -12,7 +12,8 @@ from .layout import state_layout
 
 class CallSizes(NamedTuple):
     """What may be another at each call: sequences, tokens of each, sequences packed; all tokens,
-    what lies from head to head in c and UT, and slots for chunks."""
+    what lies from head to head in c and UT, slots for chunks; and the average length of a sequence
+    in whole chunks, which decides how it is cut: so that few lengths decide it anew."""
 
     B: int
     T: int
@@ -20,6 +21,7 @@ class CallSizes(NamedTuple):
     total: int
     head_stride: int
     slots: int
+    length: int
 
 
 class Plan:
@@ -47,7 +49,8 @@ class Plan:
 def sizes(B, T, N, C, packed):
     """For chunks of C tokens."""
     slots = T // C + N if packed else B * cdiv(T, C)
-    return CallSizes(B, T, N, B * T, B * T, slots)
+    length = cdiv(B * T // (N or 1), C) * C
+    return CallSizes(B, T, N, B * T, B * T, slots, length)
 
 
 def scan_launcher(plan, precision, kernel, case, v_first, flags):

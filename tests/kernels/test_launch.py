@@ -20,6 +20,7 @@ from triton.backends.nvidia import driver as nvidia  # noqa: E402
 
 from gdn_ref.kernels.common import triton_private  # noqa: E402
 from gdn_ref.kernels.common.triton_private import tiling  # noqa: E402
+from gdn_ref.kernels.host import gpu as host_gpu  # noqa: E402
 from gdn_ref.kernels.host import launch as host_launch  # noqa: E402
 from gdn_ref.kernels.host.gpu import capability, multiprocessors  # noqa: E402
 from gdn_ref.kernels.host.tiles import gradient_tiles, tile_rule  # noqa: E402
@@ -328,6 +329,12 @@ def test_another_makers_gpu_is_no_hopper(monkeypatch, hip, expected):
     monkeypatch.setattr(torch.version, "hip", hip)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
     assert capability.__wrapped__(torch.device("cuda", 0)) == expected
+
+
+@pytest.mark.parametrize("major, expected", [(9, False), (10, True), (11, True), (12, False)])
+def test_which_gpus_have_a_memory_for_large_products(monkeypatch, major, expected):
+    monkeypatch.setattr(host_gpu, "capability", lambda device: (major, 0))
+    assert host_gpu.has_tensor_memory(torch.device("cuda", 0)) is expected
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])

@@ -751,3 +751,50 @@ def test_a_cuda_graph_leaves_out_a_slot_below_zero():
     moved = [SLOTS[0], SLOTS[2]]
     assert torch.equal(x["pool"][moved], right["pool"][moved])
     assert torch.equal(x["pool"][[1, 2, 4, SLOTS[1], SLOTS[3]]], before[[1, 2, 4, *SLOTS[1::2]]])
+
+
+def one_head(T):
+    """Inputs of one sequence and one head, in float32."""
+    inputs = hard_inputs(T, 8, 8, (1,))
+    tensors = (torch.tensor(x).float().unsqueeze(2) for x in inputs[:5])
+    return dict(zip(("q", "k", "v", "g", "beta"), tensors, strict=True))
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_view_that_negates_its_memory_is_refused(warm):
+    """PyTorch negates such numbers when it reads them, and a kernel would not."""
+    x = one_head(T=1)
+    negated = torch.complex(x["beta"], -x["beta"]).conj().imag
+    assert negated.is_neg() and negated.is_contiguous()
+    assert torch.equal(negated, x["beta"])
+    pool = torch.ones(1, 1, 8, 8)
+    if warm:
+        decode(**x, pool=pool, slot_idx=None, backend="triton")
+        fused_recurrent_gated_delta_rule(**x, backend="triton")
+    before, x["beta"] = pool.clone(), negated
+    for call in (
+        lambda: decode(**x, pool=pool, slot_idx=None, backend="triton"),
+        lambda: fused_recurrent_gated_delta_rule(**x, backend="triton"),
+        lambda: chunk_gated_delta_rule(**x, backend="triton"),
+    ):
+        with pytest.raises(ValueError, match=r"beta: expected .* pass beta.resolve_neg\(\)"):
+            call()
+    assert torch.equal(pool, before)
+
+
+@pytest.mark.parametrize("transform", ["vmap", "grad", "jvp"])
+@pytest.mark.parametrize("rule", [chunk_gated_delta_rule, fused_recurrent_gated_delta_rule])
+def test_transforms_of_functions_are_refused(rule, transform):
+    q, k, v, g, beta = one_head(T=3).values()
+
+    def f(q):
+        return rule(q, k, v, g=g, beta=beta, backend="triton")[0].sum()
+
+    f(q)  # and is remembered
+    calls = {
+        "vmap": lambda: torch.func.vmap(f)(torch.stack([q, q])),
+        "grad": lambda: torch.func.grad(f)(q),
+        "jvp": lambda: torch.func.jvp(f, (q,), (q,)),
+    }
+    with pytest.raises(ValueError, match="backend: Triton .* no transform of torch.func"):
+        calls[transform]()

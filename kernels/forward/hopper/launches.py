@@ -58,9 +58,9 @@ class HopperScan:
         self.launch = launch  # for segments or not, and n programs that share a sequence
 
     def __call__(self, sizes, q, k, v, beta, c, UT, S, o, S_last, cu_seqlens):
-        plan, slices, (_, T, N, total, head_stride, _) = self.plan, self.slices, sizes
+        plan, slices, (_, T, N, total, head_stride, *_) = self.plan, self.slices, sizes
         HV, K, V = plan.HV, plan.K, plan.V
-        n, length = cut(total / N, N * HV * slices, K, plan.multiprocessors, self.segments)
+        n, length = cut(sizes.length, N * HV * slices, K, plan.multiprocessors, self.segments)
         numbers = (N, T, total, length or 0, plan.H, HV)
         tokens, matrices = total, HV * head_stride  # rows
         slots, states = N, S
