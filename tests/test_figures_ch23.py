@@ -16,7 +16,7 @@ from gdn_ref.proofs.data import hard_inputs, relative_error
 
 SCRIPT = Path(__file__).parents[1] / "book/_static/figures/family.js"
 STATIC = {
-    "answers": (ch23.answers, 8),
+    "answers": (ch23.answers, 9),
     "sub_chunks": (ch23.sub_chunks, 1),
     "division": (ch23.division, 1),
     "conditions": (ch23.conditions, 2),

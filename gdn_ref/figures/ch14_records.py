@@ -50,7 +50,7 @@ def steps_of_a_call(name):
     ax.set_yticks(range(len(rows)), [step for step, *_ in rows], color=COLOUR["ink"])
     ax.set(ylim=(len(rows) - 0.4, -1.2), xlim=(0, 1.45 * rows[0][2]))
     taken = machine("forward_steps_h100").replace(", torch", "\ntorch")
-    ax.set_xlabel(f"microseconds on {taken}", fontsize=8)
+    ax.set_xlabel(f"microseconds on {taken}", fontsize=10)
     return fig
 
 

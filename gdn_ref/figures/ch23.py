@@ -111,7 +111,7 @@ def example(knobs):
 @styled
 def answers():
     """One memory, six rules: the six tokens, and its three channels after each of them."""
-    fig, axes = figure(5.4, 5.6, nrows=4, ncols=2, sharex=True)
+    fig, axes = figure(6.2, 3.5, nrows=3, ncols=3, sharex=True, sharey=True)
     for panel in axes[0]:
         colours = np.zeros((3, 7, 4))
         colours[:, 1:] = to_rgba(COLOUR["key"])
@@ -121,22 +121,21 @@ def answers():
             for channel in np.flatnonzero(k):
                 panel.text(token, channel, f"{k[channel]:g}", ha="center", va="center", fontsize=8)
             panel.text(token, -0.7, f"{v:+g}".replace("-", "−"), ha="center", va="bottom",
-                       fontsize=8, color=COLOUR["value"])  # fmt: skip
-        panel.text(0, -0.7, "value", ha="center", va="bottom", fontsize=8, color=COLOUR["value"])
-        panel.text(0, 1, "key", ha="center", va="center", fontsize=8, color=COLOUR["key"])
-        panel.set(yticks=range(3), yticklabels=["1", "2", "3"])
-    axes[0, 0].set_ylabel("channel", fontsize=9)
-    for erase, column in (("none", 0), ("scalar", 1)):
-        for decay, row in zip(DECAYS, range(3), strict=True):
+                       fontsize=9, color=COLOUR["value"])  # fmt: skip
+        panel.tick_params(bottom=False)
+    first = axes[0, 0]
+    first.text(-0.15, -0.7, "value", ha="center", va="bottom", fontsize=9, color=COLOUR["value"])
+    first.text(0, 1, "key", ha="center", va="center", fontsize=9, color=COLOUR["key"])
+    for erase, row in (("none", axes[1]), ("scalar", axes[2])):
+        for decay, panel in zip(DECAYS, row, strict=True):
             knobs = Knobs(decay, erase)
-            panel = axes[row + 1, column]
             panel.imshow(example(knobs).T, cmap=STATE_MAP, vmin=-2.5, vmax=2.5, aspect="auto")
             panel.set_title(knobs.name.partition(";")[0], fontsize=10)
-            panel.set(yticks=range(3), yticklabels=["1", "2", "3"], xticks=range(7))
-            if column == 0:
-                panel.set_ylabel("channel", fontsize=9)
-            if row == 2:
-                panel.set_xlabel("tokens so far", fontsize=9)
+            panel.set(xticks=range(7), yticks=range(3), yticklabels=["1", "2", "3"])
+    for panel in axes[:, 1:].flat:
+        panel.tick_params(left=False)
+    fig.supylabel("channel", fontsize=10)
+    fig.supxlabel("tokens so far", fontsize=10)
     return fig
 
 

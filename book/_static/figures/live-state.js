@@ -198,7 +198,7 @@ GDN.figure("live-state", (host) => {
 
   const says = GDN.readout(host);
   restart();
-  for (let done = 0; done < 8; done += 1) step(); // two tokens are in when the page opens
+  for (let done = 0; done < 4; done += 1) step(); // the first token is in when the page opens
   GDN.slider(host, "\u03b1, kept", { min: 0, max: 1, step: 0.01, value: alpha },
     (to) => { alpha = to; draw(); });
   GDN.slider(host, "\u03b2, written", { min: 0, max: 2, step: 0.01, value: beta },
