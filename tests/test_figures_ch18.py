@@ -98,7 +98,7 @@ def test_what_the_text_says_of_the_model():
     assert f"sends {sent / 1e6:.0f} MB for 262,144 tokens on two ranks" in text
     assert ch18_model.beyond_flops() == 1 and "**a hundred per cent**" in text
     both = ch18_model.beyond_flops(backward=True)
-    assert f"Over both passes it is {both:.0%}".replace("%", " %") in text
+    assert f"Over both passes the additional work is {both:.0%}".replace("%", " %") in text
     R = 17
     assert ch18_model.relay_speedup(R) == ch18_model.shard_speedups(R, 1)[0] == R / 2
     assert "they meet at 17 ranks" in text
