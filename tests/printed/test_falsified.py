@@ -16,6 +16,7 @@ from coinciding import (
     PASSED_THIRD,
 )
 from falsified import FALSIFIED, REVIEW
+from hidden import HIDDEN
 
 from gdn_ref.proofs.printed import check, load, position, source
 
@@ -70,6 +71,13 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""
     assert problems_of(monkeypatch, label, old, new)
+
+
+@pytest.mark.parametrize("label, old, new, why", HIDDEN)
+def test_what_the_build_does_not_refuse_yet(monkeypatch, label, old, new, why):
+    if not problems_of(monkeypatch, label, old, new):
+        pytest.xfail("not refused yet")
+    pytest.fail("refused now: it belongs in coinciding.py")
 
 
 @pytest.mark.parametrize("label, old, new", ENDLESS)
