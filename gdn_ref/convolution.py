@@ -77,7 +77,9 @@ def causal_conv1d(
         x, weight, bias, initial_state, "initial_state", "N", cu_seqlens
     )
     arguments = (x, weight, bias, initial_state, cu_seqlens, activation)
-    y, S = (TritonConvolution.apply if wants_triton(x, backend) else reference)(*arguments)
+    tensors = {"x": x, "weight": weight, "bias": bias, "initial_state": initial_state}
+    run = TritonConvolution.apply if wants_triton(backend, **tensors) else reference
+    y, S = run(*arguments)
     return y, (S.to(x.dtype).contiguous() if output_final_state else None)
 
 
@@ -121,13 +123,14 @@ def causal_conv1d_update(
     N = layer_validation.check_convolution(x, weight, bias, pool, "pool", "slots", cu_seqlens)
     if not pool.is_contiguous():
         raise ValueError(f"pool: expected a contiguous tensor, got strides {pool.stride()}")
-    for name, tensor in (("x", x), ("pool", pool), ("weight", weight), ("bias", bias)):
+    tensors = {"x": x, "pool": pool, "weight": weight, "bias": bias}
+    for name, tensor in tensors.items():
         if asks_gradient(tensor):
             raise ValueError(f"{name}: expected no gradient to be asked for (use torch.no_grad)")
     layer_validation.check_slot_idx(slot_idx, N, pool)
     if slot_idx is not None:
         layer_validation.check_slots(slot_idx, pool)
-    if wants_triton(x, backend):
+    if wants_triton(backend, **tensors):
         from .kernels.conv.forward import convolve_pool
 
         return convolve_pool(x, pool, weight, bias, slot_idx, cu_seqlens, activation == "silu")
@@ -200,14 +203,15 @@ class TritonConvolution(torch.autograd.Function):
         return *backward(*tensors), None, None
 
 
-def wants_triton(x, backend):
+def wants_triton(backend, x, **others):
     """Whether the kernels run this call; refuses what they cannot run."""
     validation.check_backend(backend)
     compiling = torch.compiler.is_compiling()
     if backend == "auto":
-        return x.is_cuda and x.dtype != torch.float64 and not compiling
+        backend = "triton" if x.is_cuda and x.dtype != torch.float64 and not compiling else backend
     if backend == "triton" and compiling:
         raise ValueError("backend: expected 'auto' or 'reference' while compiling, got 'triton'")
     if backend == "triton":
         validation.check_triton(x.device, x.dtype, 1, 1, 64)
+        validation.check_in_memory(x=x, **others)
     return backend == "triton"

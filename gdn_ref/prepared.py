@@ -29,16 +29,17 @@ def prepared(prepare, tensors, roles, options):
 
     `prepare` checks everything but numbers and returns a function of the tensors, which must take
     tensors of other lengths, too, and keep none of them. `roles` has one of those above for each
-    tensor; right `options` are hashable. While `torch.compile` traces, or `torch.func` transforms,
-    nothing is remembered.
+    tensor; right `options` are hashable. While `torch.compile` traces, `torch.func` transforms, or
+    derivatives are taken forwards, nothing is remembered.
     """
-    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+    transformed = torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
+    if transformed or torch.compiler.is_compiling():
         return prepare(*tensors, *options)
     try:
         q, k, v, *_ = tensors
         key = (
             prepare, options, *map(type, options),  # True is 1, and only one of them is a switch
-            torch.is_grad_enabled(), forward_ad._current_level,
+            torch.is_grad_enabled(),
             # the old switches set it, too; 16-bit tensors do not ask, for it takes its time
             max(q.itemsize, k.itemsize, v.itemsize) > 2
             and torch.backends.cuda.matmul.fp32_precision,
@@ -86,9 +87,9 @@ def look(tensors, roles):
 
 
 def strides(x):
-    """How a tensor lies that is not in one piece: evenly, or as its whole shape says."""
+    """How a tensor lies that is not in one piece: evenly, or as all its strides say."""
     B, T, *_ = x.shape if x.ndim > 1 else (1, 1)
     sequence, *rest = x.stride()
     if T > 1 and (B == 1 or sequence == T * rest[0]):
         return tuple(rest)
-    return (*x.shape, *x.stride())
+    return (B == 1, T == 1, *x.stride())

@@ -10,6 +10,7 @@ from itertools import pairwise
 from numbers import Real
 
 import torch
+from torch.autograd import forward_ad
 from torch.utils.weak import WeakIdKeyDictionary
 
 AXES = {
@@ -278,7 +279,7 @@ def check_triton(device, dtype, K, V, chunk_size):
 
 
 def check_in_memory(**tensors):
-    """Triton reads memory, in which these tensors' numbers stand as they are."""
+    """Triton reads memory, in which these tensors' numbers stand as they are, and no tangents."""
     if torch._C._are_functorch_transforms_active():
         raise ValueError(
             "backend: Triton cannot run this: expected no transform of torch.func; "
@@ -289,6 +290,11 @@ def check_in_memory(**tensors):
             raise ValueError(
                 f"{name}: expected its numbers in memory, got a view that negates what is there: "
                 f"pass {name}.resolve_neg()"
+            )
+        if x is not None and forward_ad.unpack_dual(x).tangent is not None:
+            raise ValueError(
+                f"{name}: expected no tangent, for Triton has no derivative forwards, got a dual "
+                "tensor; backend='reference' has one"
             )
 
 

@@ -1,4 +1,4 @@
-"""What a warm call costs on the host, and what a length that is new costs more.
+"""What a warm call costs on the host, and what other tensors and a new length cost more.
 
     python kernels/bench/host_path.py --json _build/bench/host_path.json
 
@@ -6,7 +6,11 @@ Needs a CUDA GPU. For the forward pass, both passes and a decoding step:
 
 frames    Python functions that one warm call enters, the files they stand in, and how deep it goes
 repeated  microseconds of a call whose tensors look like those before, from Python
-new       of a call with as many tokens as no call before; every kernel is compiled already
+fresh     of a call with other tensors, as long as those of some call before
+new       of one with as many tokens as no call before; every kernel is compiled already
+
+So new over fresh is what the length costs, and fresh over repeated what the tensors cost: their
+tiles are described to the copy engine anew.
 
 Times are medians over calls of a small shape, where the GPU waits for the host.
 """
@@ -81,8 +85,9 @@ def frames(call):
         sys.setprofile(note)
         call()
         sys.setprofile(None)
-    own = [name for name in files if "gdn_ref" in name or "kernels" in name]
-    return {"frames": entered - 1, "files": len(own), "depth": deepest - 1}
+    files.discard(call.__code__.co_filename)
+    own = sorted(name for name in files if "gdn_ref" in name or "kernels" in name)
+    return {"frames": entered - 1, "files": own, "depth": deepest - 1}
 
 
 def microseconds(calls):
@@ -107,13 +112,17 @@ def main(argv=None):
         warm, sizes = make(200), iter(range(65, 1000))
         for call in (warm, warm, warm, make(64), make(130)):
             call()
-        row, found = frames(warm), {"repeated_us": [], "new_us": []}
+        row, found = frames(warm), {"repeated_us": [], "fresh_us": [], "new_us": []}
         for _ in range(3):
-            fresh = [make(next(sizes)) for _ in range(60)]
+            lengths = [next(sizes) for _ in range(60)]
+            new, fresh = ([make(T) for T in lengths] for _ in range(2))
             found["repeated_us"].append(microseconds([warm] * 300))
-            found["new_us"].append(microseconds(fresh))
+            found["new_us"].append(microseconds(new))
+            found["fresh_us"].append(microseconds(fresh))
+        row["files"] = len(row["files"])
         row |= {name: min(times) for name, times in found.items()}
-        row["new_over_repeated"] = row["new_us"] / row["repeated_us"]
+        for name, before in (("fresh", "repeated"), ("new", "fresh"), ("new", "repeated")):
+            row[f"{name}_over_{before}"] = row[f"{name}_us"] / row[f"{before}_us"]
         rows[make.__name__] = row
         print(make.__name__, row, flush=True)
     record = {

@@ -9,7 +9,8 @@ Triton from inside. It relies on
 - the order in which it takes them, which changed in 3.7;
 - `launcher_cls` of the driver, which makes it; and `src`, of which that is compiled which it is
   for, with `make_ir`;
-- `make_tensordesc_arg`, which makes of a descriptor what that function takes;
+- `make_tensordesc_arg`, which makes of a descriptor what that function takes, by one call of the
+  driver (`Descriptors`);
 - a `TensorDescriptor` being what its attributes say (`tiling`);
 - `_reinterpret` of what lies in shared memory (`reinterpreted`).
 
@@ -21,7 +22,7 @@ from collections import deque
 from functools import cache
 from inspect import getclosurevars, isfunction
 from threading import Event
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 
 import torch
 import triton
@@ -134,24 +135,49 @@ def watched():
 
 
 class Descriptors(dict):
-    """Address and rows -> what the launcher takes for the tiles of that matrix; the latest stay."""
+    """Address and rows -> what the launcher takes for the tiles of that matrix; the latest stay.
+
+    No other argument of the driver's function differs, and Triton takes six times as long to find
+    them as the call itself. They are found once (`encoding`).
+    """
 
     def __init__(self, tiling, metadata):
-        from triton.backends.nvidia.driver import make_tensordesc_arg as make
-
         super().__init__()
-        self.tiling, self.make, self.known = tiling, make, deque()
-        more = (None,) * (make.__code__.co_argcount - 2)  # what 3.8 has besides, and does not read
-        self.besides = (metadata, *more)
+        self.known = deque()
+        name, arguments, (_, rows, *self.lies) = encoding(tiling, metadata)
+        self.encode, i = getattr(driver.active.utils, name), arguments.index([rows, self.lies[0]])
+        self.before, self.after = arguments[1:i], arguments[i + 1 :]
 
     def __missing__(self, place):
         address, rows = place
-        x = SimpleNamespace(data_ptr=address.__index__)  # all that is asked of a tensor
-        self[place] = found = self.make(self.tiling(x, rows), *self.besides)
+        columns, *strides = self.lies
+        described = self.encode(address, *self.before, [rows, columns], *self.after)
+        self[place] = found = [described, rows, columns, *strides]
         self.known.append(place)
         if len(self.known) > MOST_DESCRIPTORS:
             self.pop(self.known.popleft(), None)  # the oldest
         return found
+
+
+def encoding(tiling, metadata):
+    """Which function of the driver Triton calls for a matrix, with what, and what it makes of it.
+
+    Triton's own function says so: here it runs for a driver that only writes down its calls.
+    """
+    from triton.backends.nvidia.driver import make_tensordesc_arg as make
+
+    class Listener:
+        def __getattr__(self, name):
+            return lambda *arguments: calls.append((name, arguments))
+
+    calls, active = [], SimpleNamespace(utils=Listener())
+    runtime = SimpleNamespace(driver=SimpleNamespace(active=active))
+    names = {**make.__globals__, "triton": SimpleNamespace(runtime=runtime)}
+    nowhere = SimpleNamespace(data_ptr=lambda: 0)  # all that is asked of a tensor
+    more = (None,) * (make.__code__.co_argcount - 2)  # what 3.8 has besides, and does not read
+    made = FunctionType(make.__code__, names)(tiling(nowhere, -1), metadata, *more)
+    ((name, arguments),) = calls
+    return name, arguments, made
 
 
 @cache
