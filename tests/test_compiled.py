@@ -244,3 +244,19 @@ def test_a_second_derivative_is_refused():
     (dv,) = torch.autograd.grad(run(x).sin().sum(), v, create_graph=True)
     with pytest.raises(ValueError, match="expected one derivative of compiled code, got two"):
         dv.sum().backward()
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+def test_a_graph_runs_under_inference_mode(gradient):
+    """Also one that was made where gradients were asked for."""
+    x = {name: tensor.requires_grad_(gradient) for name, tensor in inputs().items()}
+    f, counter = compiled(lambda **x: chunk_gated_delta_rule(**x, output_final_state=True))
+    f(**x)
+    for length in (70, 71):
+        with torch.inference_mode():
+            x = inputs(length)
+            o, S = f(**x)
+            assert o.is_inference() and not o.requires_grad
+        expected = chunk_gated_delta_rule(**x, output_final_state=True)
+        torch.testing.assert_close((o, S), expected, rtol=0, atol=0)
+    assert counter.frame_count <= 3

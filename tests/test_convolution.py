@@ -299,6 +299,35 @@ def test_a_forward_derivative_of_the_update_is_refused_not_dropped(backend):
     assert not pool.any()
 
 
+@pytest.mark.interpreter
+@pytest.mark.parametrize("name", ["x", "weight", "bias", "initial_state"])
+def test_triton_refuses_numbers_that_are_not_in_memory(name):
+    """PyTorch negates them when it reads them, and a kernel would not; nor does it see tangents."""
+    pytest.importorskip("triton")
+    x = {"x": torch.ones(2, 3, 5), "weight": torch.ones(5, 4), "bias": torch.ones(5)}
+    x["initial_state"] = torch.ones(2, 5, 3)
+    negated = x | {name: torch._neg_view(x[name])}
+    with pytest.raises(ValueError, match=rf"^{name}: expected .* pass {name}.resolve_neg\(\)"):
+        causal_conv1d(**negated, backend="triton")
+    causal_conv1d(**negated, backend="reference")
+    with forward_ad.dual_level():
+        dual = x | {name: forward_ad.make_dual(x[name], torch.ones_like(x[name]))}
+        with pytest.raises(ValueError, match=f"^{name}: expected no tangent"):
+            causal_conv1d(**dual, backend="triton")
+
+
+@pytest.mark.interpreter
+@pytest.mark.parametrize("name", ["x", "pool", "weight", "bias"])
+def test_triton_refuses_numbers_of_the_update_that_are_not_in_memory(name):
+    pytest.importorskip("triton")
+    x = {"x": torch.ones(2, 1, 5), "pool": torch.ones(2, 5, 3)}
+    x |= {"weight": torch.ones(5, 4), "bias": torch.ones(5)}
+    before, x[name] = x["pool"].clone(), torch._neg_view(x[name])
+    with pytest.raises(ValueError, match=rf"^{name}: expected .* pass {name}.resolve_neg\(\)"):
+        causal_conv1d_update(**x, backend="triton")
+    assert name == "pool" or torch.equal(x["pool"], before)
+
+
 def test_triton_refuses_what_it_cannot_run():
     with pytest.raises(ValueError, match="expected float16, bfloat16 or float32, got float64"):
         causal_conv1d(**inputs(), backend="triton")

@@ -296,6 +296,20 @@ def test_autograd_knows_that_the_pool_has_changed(backend):
         later.backward()
 
 
+def test_a_new_length_is_no_new_call_for_tensors_cut_from_larger_ones(monkeypatch):
+    """The first tokens of a buffer, and one token each of sequences whose rows are wide."""
+    monkeypatch.setattr(prepared, "_remembered", {})
+    buffers = (torch.randn(4, 50, 2, 8) for _ in range(3))
+    q, k, v = (x.mT.contiguous().mT for x in buffers)
+    g, beta = -torch.rand(4, 50, 2), torch.rand(4, 50, 2)
+    for T in (20, 21, 33):
+        chunk_gated_delta_rule(*(x[:, :T] for x in (q, k, v, g, beta)))
+    assert len(prepared._remembered) == 1
+    for B in (2, 3, 4):
+        chunk_gated_delta_rule(*(x[:B, :1] for x in (q, k, v, g, beta)))
+    assert len(prepared._remembered) == 2
+
+
 def test_what_is_remembered_stays_small(monkeypatch):
     monkeypatch.setattr(prepared, "MOST_REMEMBERED", 3)
     monkeypatch.setattr(prepared, "_remembered", {})
