@@ -159,7 +159,7 @@ def _(q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens, gk=None, gv=None, *, v_fi
 
 def no_gradient(ctx, *gradients):
     """Of the token by token form, which a gradient reaches only with gk or gv."""
-    from .kernels.rule import OneWay
+    from .kernels.host.autograd import OneWay
 
     OneWay.backward(ctx, *gradients)
 

@@ -78,6 +78,7 @@ def causal_conv1d(
     )
     arguments = (x, weight, bias, initial_state, cu_seqlens, activation)
     tensors = {"x": x, "weight": weight, "bias": bias, "initial_state": initial_state}
+    tensors["cu_seqlens"] = cu_seqlens
     run = TritonConvolution.apply if wants_triton(backend, **tensors) else reference
     y, S = run(*arguments)
     return y, (S.to(x.dtype).contiguous() if output_final_state else None)
@@ -130,7 +131,7 @@ def causal_conv1d_update(
     layer_validation.check_slot_idx(slot_idx, N, pool)
     if slot_idx is not None:
         layer_validation.check_slots(slot_idx, pool)
-    if wants_triton(backend, **tensors):
+    if wants_triton(backend, **tensors, slot_idx=slot_idx, cu_seqlens=cu_seqlens):
         from .kernels.conv.forward import convolve_pool
 
         return convolve_pool(x, pool, weight, bias, slot_idx, cu_seqlens, activation == "silu")
@@ -194,7 +195,7 @@ class TritonConvolution(torch.autograd.Function):
     @staticmethod
     def backward(ctx, dy, dS):
         from .kernels.conv.backward import convolve_backward
-        from .kernels.rule import Once
+        from .kernels.host.autograd import Once
 
         backward = partial(convolve_backward, silu=ctx.activation == "silu")
         tensors = dy, dS, *ctx.saved_tensors

@@ -154,8 +154,9 @@ def runner(
     for dtype in {common, q.dtype, k.dtype, v.dtype, pool.dtype}:
         validation.check_triton(v.device, dtype, q.shape[3], v.shape[3], 64)
     validation.check_in_memory(
-        q=q, k=k, v=v, g=g, beta=beta, A_log=A_log, dt_bias=dt_bias, pool=pool
-    )
+        q=q, k=k, v=v, g=g, beta=beta, A_log=A_log, dt_bias=dt_bias, pool=pool,
+        cu_seqlens=cu_seqlens, slot_idx=slot_idx,
+    )  # fmt: skip
     from .kernels.decode.launches import Decode
 
     return Decode(q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx, **options)

@@ -292,7 +292,7 @@ def runner(
     validation.check_triton(v.device, common, q.shape[3], v.shape[3], chunk_size or 64)
     validation.check_in_memory(
         q=q, k=k, v=v, g=g, beta=beta, A_log=A_log, dt_bias=dt_bias, initial_state=initial_state,
-        gk=gk, gv=gv,
+        gk=gk, gv=gv, cu_seqlens=cu_seqlens,
     )  # fmt: skip
     from .kernels import rule
 

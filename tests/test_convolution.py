@@ -328,6 +328,23 @@ def test_triton_refuses_numbers_of_the_update_that_are_not_in_memory(name):
     assert name == "pool" or torch.equal(x["pool"], before)
 
 
+@pytest.mark.interpreter
+@pytest.mark.parametrize("name", ["cu_seqlens", "slot_idx"])
+def test_triton_refuses_indices_that_are_not_in_memory(name):
+    """Read on the host they are right, and a kernel would read and write outside of its tensors."""
+    pytest.importorskip("triton")
+    x = {"x": torch.ones(1, 2, 5), "weight": torch.ones(5, 4)}
+    indices = {name: torch._neg_view(-torch.tensor([0, 1, 2][: 3 if name == "cu_seqlens" else 2]))}
+    if name == "slot_idx":
+        x["x"] = torch.ones(2, 1, 5)
+    message = rf"^{name}: expected .* pass {name}.resolve_neg\(\)"
+    with pytest.raises(ValueError, match=message):
+        causal_conv1d_update(**x, pool=torch.ones(2, 5, 3), **indices, backend="triton")
+    if name == "cu_seqlens":
+        with pytest.raises(ValueError, match=message):
+            causal_conv1d(**x, **indices, backend="triton")
+
+
 def test_triton_refuses_what_it_cannot_run():
     with pytest.raises(ValueError, match="expected float16, bfloat16 or float32, got float64"):
         causal_conv1d(**inputs(), backend="triton")

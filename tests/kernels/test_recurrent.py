@@ -782,6 +782,22 @@ def test_a_view_that_negates_its_memory_is_refused(warm):
     assert torch.equal(pool, before)
 
 
+@pytest.mark.parametrize("call", [decode, chunk_gated_delta_rule, fused_recurrent_gated_delta_rule])
+def test_indices_that_negate_what_is_in_memory_are_refused(call):
+    """Read on the host they are right, and a kernel would read and write outside of its tensors."""
+    x = one_head(T=3)
+    names = ["cu_seqlens"]
+    if call is decode:
+        x |= {"pool": torch.ones(2, 1, 8, 8), "slot_idx": torch.tensor([1, 0])}
+        names.append("slot_idx")
+    x["cu_seqlens"] = torch.tensor([0, 1, 3])
+    call(**x, backend="triton")
+    for name in names:
+        negated = x | {name: torch._neg_view(-x[name])}
+        with pytest.raises(ValueError, match=rf"^{name}: expected .* pass {name}.resolve_neg\(\)"):
+            call(**negated, backend="triton")
+
+
 @pytest.mark.parametrize("transform", ["vmap", "grad", "jvp"])
 @pytest.mark.parametrize("rule", [chunk_gated_delta_rule, fused_recurrent_gated_delta_rule])
 def test_transforms_of_functions_are_refused(rule, transform):
