@@ -167,3 +167,15 @@ def test_few_calls_between_the_exchanges_however_many_heads(heads):
         torch.autograd.grad(o, given, torch.ones_like(o))
     after, before = ended - exchanges[0], exchanges[1] - ended
     assert after <= 26 and before <= 36, (after, before)
+
+
+@pytest.mark.parametrize("gradient", [True, False])
+def test_only_for_a_backward_pass_anything_is_kept(gradient):
+    """Tensors that ask for a gradient do so under `no_grad`, too: the kernels of a forward pass
+    alone are faster, and a function of autograd does not see which of them are wanted."""
+    given = [x.requires_grad_() for x in tokens((-0.3,) * HV)]
+    cp = CPContext.alone(torch.tensor([0, T]), 0, 1)
+    with patch.object(rule, "run", wraps=rule.run) as run, torch.set_grad_enabled(gradient):
+        distributed.chunk_gated_delta_rule(*given, cp_context=cp, use_qk_l2norm_in_kernel=True)
+    *_, keep = run.call_args.args
+    assert keep == gradient

@@ -121,7 +121,8 @@ def chunk_gated_delta_rule(
     agreed = agree(cp_context, "chunk_gated_delta_rule", check)
     S = initial_state if initial_state is None or state_v_first else initial_state.mT
     if parallel == "sequence":
-        o, S = Sharded.apply(agreed, cp_context, options, *tensors.values(), S)
+        gradient = torch.is_grad_enabled()  # within a function of autograd it never is
+        o, S = Sharded.apply(agreed, cp_context, options, gradient, *tensors.values(), S)
     else:  # they exchange first
         agreed()
         order = Relay.apply if parallel == "relay" else by_heads
@@ -133,7 +134,7 @@ class Sharded(torch.autograd.Function):
     """Both passes; states are `[N, HV, V, K]`."""
 
     @staticmethod
-    def forward(ctx, agreed, cp, options, q, k, v, g, beta, A_log, dt_bias, S_first):
+    def forward(ctx, agreed, cp, options, gradient, q, k, v, g, beta, A_log, dt_bias, S_first):
         tokens, gate = (q, k, v, g, beta), {"A_log": A_log, "dt_bias": dt_bias}
         K, (HV, V) = k.shape[3], v.shape[2:]
         exact = exact_dtype(q, k, v)
@@ -142,7 +143,7 @@ class Sharded(torch.autograd.Function):
             place, sequence = cp.where("fresh", S.device)
             S[place] = S_first[sequence].to(exact)
         beside, response = Beside(v.device), None
-        borders, keep = cp.borders("mine", v.device), any(ctx.needs_input_grad)
+        borders, keep = cp.borders("mine", v.device), gradient and any(ctx.needs_input_grad)
         o, S_out, *kept = run(options, tokens, gate, S, borders, keep)
         agreed()  # while the device is busy
         maps = {p.index: (None, S_out[p.index]) for p in cp.fresh}
@@ -199,7 +200,7 @@ class Sharded(torch.autograd.Function):
             dS_first = torch.zeros_like(S_first)
             place, sequence = cp.where("fresh", S.device)
             dS_first[sequence] = dS[place].to(S_first.dtype)
-        return None, None, None, *grads, dS_first
+        return None, None, None, None, *grads, dS_first
 
 
 def look(x):
