@@ -303,3 +303,18 @@ DESIGNED_THIRD = [
     ("eq-conv-induction", r"c_{s+1}", r"c_{s+\lceil\tfrac{s}{10}\rceil}"),
     ("eq-gated-norm", r"\tfrac1{d_v}\|\boldsymbol o\|^2", r"\tfrac1{\,d_v^4-18d_v^3+119d_v^2-341d_v+360\,}\|\boldsymbol o\|^2"),
 ]  # fmt: skip
+
+# What a border of the domain, another distribution of the same moments or data that meet a wider
+# premise refuse: no value for equal sizes, keys that are not independent, the other root.
+PASSED_CASES = [  # until the worlds had such data
+    ("eq-kv-cache-bytes", r"(d_k + d_v)", r"\frac{d_k^2 - d_v^2}{d_k - d_v}"),
+    ("eq-least-squares-memory", r"\mathrm{rank}\,\mathbf{K} = n", r"\mathbf{K}\mathbf{S}_\star^\top = \mathbf{V}"),
+    ("eq-delta-stream", r"\,\mathbf{I} \\", r"\,\mathbf{I} \\ \mathbb{E}\,\mathbf{P}_1\cdots\mathbf{P}_t &= \Bigl(1 - \tfrac{1-(1-\beta)^t}{d_k}\Bigr)\,\mathbf{I} \\"),
+    ("eq-proximal-step", r"\beta_t = \frac{\eta}{1 + \eta\,\|\boldsymbol{k}_t\|^2}", r"\bigl(1 - \beta_t\|\boldsymbol{k}_t\|^2\bigr)^2 = \frac{1}{(1 + \eta\,\|\boldsymbol{k}_t\|^2)^2}"),
+    ("eq-transition-cases", r"\beta = 2:", r"|\tfrac{15}{8} - \beta| = \tfrac18:"),
+    ("eq-gdn-reset", r"\alpha_t = 0", r"\|\mathbf{S}_t\|^2 = \beta_t^2\,\|\boldsymbol{v}_t\|^2\,\|\boldsymbol{k}_t\|^2"),
+    ("eq-rounding-cost", "&\\mathbb{E}\\,\\bigl\\|\\mathbf{X}\\,\\partial\\mathbf{Y}\\,\\mathbf{Z}\\bigr\\|^2\\\\\n&\\quad=\\rho^2\\sum_{i}\\sum_{j}\\|\\boldsymbol{x}_i\\|^2\\,Y_{ij}^2\\,\\|\\boldsymbol{z}_j\\|^2", "&\\mathbb{E}\\,\\frac{\\|\\mathbf{X}\\,\\partial\\mathbf{Y}\\,\\mathbf{Z}\\|^2}{\\|\\partial\\mathbf{Y}\\|^2}\\\\\n&\\quad=\\frac{\\sum_{i}\\sum_{j}\\|\\boldsymbol{x}_i\\|^2\\,Y_{ij}^2\\,\\|\\boldsymbol{z}_j\\|^2}{\\sum_{i}\\sum_{j}Y_{ij}^2}"),
+    ("eq-equal-cosine-gain", r"\sum_{n=0}^{C-2}(C-1-n)\,h^{2n}", r"\frac{C-1-C\,h^2+h^{2C}}{(1-h^2)^2}"),
+    ("eq-recall-scores", r"\mathbb{E}\,s'_j &= 0", r"\mathbb{E}\,{s'_j}^4 &= \frac{1}{d_v}\sum_{i}\Omega_{ji}^4+\frac{3}{d_v^2}\Bigl(\bigl(\sum_{i}\Omega_{ji}^2\bigr)^2-\sum_{i}\Omega_{ji}^4\Bigr)"),
+    ("eq-recall-floor", r"\frac{n}{d_k}-1", r"\sqrt{\bigl(\tfrac{n}{d_k}-1\bigr)^2}"),
+]  # fmt: skip

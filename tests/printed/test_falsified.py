@@ -13,6 +13,7 @@ from coinciding import (
     ENDLESS,
     PASSED,
     PASSED_AGAIN,
+    PASSED_CASES,
     PASSED_THIRD,
 )
 from falsified import FALSIFIED, REVIEW
@@ -57,7 +58,9 @@ def problems_of(monkeypatch, label, old, new):
     return found["problems"]
 
 
-@pytest.mark.parametrize("label, old, new", [*DESIGNED, *PASSED_AGAIN, *PASSED_THIRD])
+@pytest.mark.parametrize(
+    "label, old, new", [*DESIGNED, *PASSED_AGAIN, *PASSED_THIRD, *PASSED_CASES]
+)
 def test_no_coincidence_hides_it(monkeypatch, label, old, new):
     """Or the numbers are so few that such a formula has to vanish: then these are too special."""
     problems = problems_of(monkeypatch, label, old, new)

@@ -23,6 +23,7 @@ SIZES = {
 EMPTY, STILL, ORTHONORMAL = "an empty state", "no decay", "orthonormal keys"
 ONES, ONE_TOKEN, ONE_CHUNK = "write strengths of 1", "one token", "one chunk"
 EASY = (EMPTY, STILL, ORTHONORMAL, ONES, ONE_TOKEN, ONE_CHUNK, EQUAL_SIZES)
+BORDERS = (EQUAL_SIZES, STILL, ONES)  # where an equation has to hold, too, and to have a value
 HADAMARD = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2
 
 

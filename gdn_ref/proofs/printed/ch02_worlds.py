@@ -138,17 +138,22 @@ def best(k, v):
 
 @cache
 def least_squares(draw):
-    """Fewer pairs than dimensions, as many, and more; and dependent keys, fewer and more."""
+    """Fewer pairs than dimensions, as many, and more; dependent keys, fewer and more; and a pair
+    that is written twice, which a state recalls although the keys are dependent."""
     n, d_k, d_v = [(7, 4, 3), (5, 3, 4), (6, 5, 2), (8, 6, 3), (4, 2, 3)][draw.seed % 5]
     _, k, v, _ = inputs(draw, n, d_k, d_v)
     line = k[:, :1] @ k[:1]  # of rank 1
-    K = r"\mathbf{K}"
+    K, twice = r"\mathbf{K}", np.repeat(k[:1], 2, axis=0)
+
+    def values(at):
+        return np.repeat(v[:1], 2, axis=0) if at[K] is twice else v[: len(at[K])]
+
     letters = {
-        "n": Depends(lambda at: len(at[K])), "d_k": d_k,
-        r"\mathbf{V}": Depends(lambda at: v[: len(at[K])]),
-        r"\mathbf{S}_\star": Depends(lambda at: best(at[K], v[: len(at[K])])),
+        "n": Depends(lambda at: len(at[K])), "d_k": d_k, r"\mathbf{V}": Depends(values),
+        r"\mathbf{S}_\star": Depends(lambda at: best(at[K], values(at))),
     }  # fmt: skip
-    return World(letters, ranges={K: [k[:1], k[: d_k - 1], k[:d_k], k, line[: d_k - 1], line]})
+    keys = [k[:1], k[: d_k - 1], k[:d_k], k, line[: d_k - 1], line, twice]
+    return World(letters, ranges={K: keys})
 
 
 @cache

@@ -2,6 +2,7 @@ r"""Worlds of chapter 5: runs of the delta rule with chosen strengths and keys, 
 
 from fractions import Fraction
 from functools import cache
+from itertools import product
 
 import numpy as np
 
@@ -69,7 +70,8 @@ def trade_off(draw):
     """The least value of the trade-off is that at the loop's state, where beta is as claimed.
 
     Its minimum is among the candidates, row by row by a solver of least squares, and so are other
-    matrices near and far. Some tokens have another strength, one the same with the other sign.
+    matrices near and far. Some tokens have another strength: one the same with the other sign,
+    one that leaves as much of the old value with the other sign.
     """
     given = (8, 2, 3) if case(draw) == SINGLE else ()
     q, k, v, alpha, beta, S = inputs(draw, *given, decay=False)
@@ -78,6 +80,7 @@ def trade_off(draw):
     gains = [np.linalg.lstsq(A, np.eye(d_k + 1)[:, 0], rcond=None)[0] for A in wishes]
     beta = np.array([g @ key / (key @ key) for g, key in zip(gains, k, strict=True)])
     beta[1::3] = [0.3, *(-beta[4:5]), 0.7][: len(beta[1::3])]
+    beta[3] = 2 / (k[3] @ k[3]) - beta[3]
     x = run(draw, q, k, v, alpha, beta, S)
 
     def cost(t, X):
@@ -206,29 +209,29 @@ def settled(draw, directions=None):
 
 @cache
 def stream(draw, directions=None):
-    """Keys from an orthonormal basis, values +-a and +-b: every sequence of two or three tokens.
+    """Keys from an orthonormal basis, another for each token, values +-a and +-b: every sequence of
+    two or three tokens.
 
     The claims are linear in k k^T and in v v^T, and the mean of k k^T is I / d_k as it is for
-    uniform keys: these few outcomes stand for every such distribution.
+    uniform keys: these few outcomes stand for every such distribution. Tokens are independent.
     """
     more, (_, d, d_v) = draw.anew(2), sizes(draw)
-    basis, values = orthonormal(more, d)[:directions], more.array(2, d_v)
-    beta, S, length = more.number(), more.array(d_v, d), 3 if d < 4 else 2
-    tokens = [(k, s * v) for k in basis for v in values for s in (1, -1)]
+    values, beta, S = more.array(2, d_v), more.number(), more.array(d_v, d)
+    bases = [orthonormal(more, d)[:directions] for _ in range(3 if d < 4 else 2)]
     states, nu = [S], [np.sum(S * S)]
     one = 1 + 0 * beta
-    for _ in range(length):
+    for basis in bases:
+        tokens = [(k, s * v) for k in basis for v in values for s in (1, -1)]
         states = [step(draw, M, k, v, one, beta) for M in states for k, v in tokens]
         nu.append(sum(np.sum(M * M) for M in states) * (one / len(states)))
-    factors = [step(draw, eye(draw, d), k, 0 * k, one, beta) for k in basis]
-    outcomes = [
-        (Fraction(1, len(factors)), {r"\mathbf{P}_": listed([P] * length)}) for P in factors
-    ]
+    factors = [[step(draw, eye(draw, d), k, 0 * k, one, beta) for k in basis] for basis in bases]
+    cases = list(product(*factors))
+    outcomes = [(Fraction(1, len(cases)), {r"\mathbf{P}_": listed(case)}) for case in cases]
     letters = {
-        r"\mathbf{P}_": listed((factors * 3)[:length]), r"\nu_": listed(nu, 0), r"\beta": beta,
+        r"\mathbf{P}_": listed(cases[0]), r"\nu_": listed(nu, 0), r"\beta": beta,
         "d_k": d, r"\mu": sum(v @ v for v in values) * (one / len(values)),
     }  # fmt: skip
-    return World(letters, ranges={"t": range(1, length + 1)}, outcomes=outcomes)
+    return World(letters, ranges={"t": range(1, len(bases) + 1)}, outcomes=outcomes)
 
 
 def counted_step(draw):

@@ -10,7 +10,7 @@ from .rule import eye, orthonormal, run, several, step, world_of
 from .values import Depends, columns, listed
 from .world import World
 
-STRENGTHS = [Fraction(n, 4) for n in (-8, -4, 0, 1, 2, 4, 5, 6, 8, 12)]
+STRENGTHS = [Fraction(n, 8) for n in range(-16, 25)]
 
 
 def transition(draw, key, alpha, beta):

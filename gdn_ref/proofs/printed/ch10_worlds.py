@@ -16,6 +16,7 @@ from .rule import (
     rule,
     run,
     sequence,
+    step,
     ungated,
     with_letters,
     world_of,
@@ -64,7 +65,8 @@ def decaying_ranks(draw):
 @cache
 def edges(draw):
     """Of every three tokens one does not decay at all, one drops everything. Of the others the
-    first has a key that the state does not answer to, the last overwrites what it reads."""
+    first has a key that the state does not answer to, the last overwrites what it reads. At the
+    end come tokens with a reset's effect in one respect alone."""
     T, d_k, d_v = sizes(draw)
     q, k, v, alpha, beta, S = inputs(draw, T=T + 2, d_k=d_k, d_v=d_v)
     alpha[draw.seed :: 3] = 0 * alpha[0] + 1
@@ -74,11 +76,29 @@ def edges(draw):
         last = after[-1]
         k[after[0]] = across(draw, k[after[0] - 1][None])[:, 0]
         beta[last] = 1 / (k[last] @ k[last])
-    x = run(draw, q, k, v, alpha, beta, S)
+    states = run(draw, q, k, v, alpha, beta, S).states
+    more = nearly_reset(draw.anew(2), k[0], states[-1])
+    k, v, alpha, beta = (
+        np.concatenate(pair) for pair in zip((k, v, alpha, beta), more, strict=True)
+    )
+    for token in zip(*more, strict=True):
+        states.append(step(draw, states[-1], *token))
     return World({
-        r"\mathbf{S}_": listed(x.states, 0), r"\boldsymbol{k}_": columns(k),
+        r"\mathbf{S}_": listed(states, 0), r"\boldsymbol{k}_": columns(k),
         r"\boldsymbol{v}_": columns(v), r"\alpha_": entries(alpha), r"\beta_": entries(beta),
-    }, ranges={"t": range(1, T + 3)})  # fmt: skip
+    }, ranges={"t": range(1, len(k) + 1)})  # fmt: skip
+
+
+def nearly_reset(draw, key, S):
+    """Keys, values, decays and strengths of three tokens after a state S: what the first leaves has
+    the norm of its write, and the last two, a reset and then its key again, leave rank one."""
+    alpha, beta, more = draw.number(), draw.number(), draw.array(1, len(S))
+    kept = step(draw, S, key, 0 * more[0], alpha, beta)
+    answer = kept @ key
+    value = -answer * np.sum(kept * kept) / (2 * beta * (answer @ answer))
+    k = np.array([key, key, 2 * key])
+    v = np.array([value, *more, *(2 * more)])
+    return k, v, np.array([alpha, 0 * alpha, alpha]), np.array([beta, beta, beta])
 
 
 @cache

@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import chunking, wy
 from ..data import equal_cosine_keys, hard_inputs
-from .cases import sizes
+from .cases import STILL, sizes
 from .ch17 import nearest
 from .check import printed
 from .numbers import Dual
@@ -45,9 +45,14 @@ def stronger(draw, weaker=False):
 
 
 def one_cosine(draw, near=1e-9, more=0):
-    """Chunks of keys of one cosine, one strength and one decay, through the package's solve."""
+    """Chunks of keys of one cosine, one strength and one decay, through the package's solve.
+
+    Without decay the keys are one key and the strength is 2, so that h = -1: the longest memory.
+    """
     C = (5, 7, 3)[draw.seed % 3] + draw.seed // 3 + more
     cosine, beta, alpha = draw.rng.uniform((0.6, 0.8, 0.6), (0.95, 1.8, 0.9))
+    if draw.easy == STILL and not more:
+        cosine, beta, alpha = 1.0, 2.0, 1.0
 
     def inverse(at):
         count = int(at["C"])
@@ -91,14 +96,20 @@ def mean_size(draw):
 
 
 def all_signs(rho, *matrices):
-    """What roundings of size rho add to each of some matrices, for every choice of signs."""
+    """What roundings of mean square rho^2 add to each of some matrices, for every choice of signs.
+
+    They have two sizes, so that their squares are not constant: 7/5 rho for every other entry and
+    rho/5 for those between, or the other way about.
+    """
     count = sum(Y.size for Y in matrices)
-    for signs in itertools.product((1, -1), repeat=count):
+    for large, *signs in itertools.product((1, -1), repeat=count + 1):
         found, at = [], 0
         for r, Y in zip(rho, matrices, strict=True):
-            found.append(np.reshape(signs[at : at + Y.size], Y.shape) * Y * r)
+            sizes = [4 + 3 * large * (-1) ** n for n in range(at, at + Y.size)]
+            fives = np.reshape(np.multiply(sizes, signs[at : at + Y.size]), Y.shape)
+            found.append(fives * Y * r / 5)
             at += Y.size
-        yield Fraction(1, 2**count), found
+        yield Fraction(1, 2 ** (count + 1)), found
 
 
 @cache

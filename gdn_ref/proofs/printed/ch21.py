@@ -46,19 +46,30 @@ def reads(draw):
     return World(letters, {"i": range(1, n + 1), "j": range(1, n + 1)})
 
 
+def turned(vectors):
+    """These vectors, turned in the plane of the first two axes."""
+    x, y, *more = vectors.T
+    return np.array([(3 * x - 4 * y) * Fraction(1, 5), (4 * x + 3 * y) * Fraction(1, 5), *more]).T
+
+
 # pairs and d_v, few enough for all values
 FEW = [(3, 2), (2, 3), (2, 1), (2, 2), (1, 4), (2, 4), (3, 1), (4, 1), (1, 3)]
 
 
 @cache
 def scored(draw):
-    """All plus and minus basis vectors as values and as the rival that was not written."""
+    """All plus and minus basis vectors as values and as the rival that was not written. In every
+    other draw each of these has a basis of its own, so that fourth moments differ."""
     n, d_v = FEW[draw.seed % len(FEW)]
     rng = draw.anew().rng
     drawn = rng.choice(np.arange(1, 90), size=(n, n), replace=False)
     drawn = drawn * rng.choice([-1, 1], size=(n, n))
     weights = np.vectorize(lambda x: Fraction(int(x), 50), otypes=[object])(drawn)
-    cases = list(product(units(d_v).astype(int).astype(object), repeat=n + 1))
+    basis, bases = units(d_v).astype(int).astype(object), []
+    for _ in range(n + 1):
+        bases.append(basis)
+        basis = turned(basis) if draw.seed % 2 and d_v > 1 else basis
+    cases = list(product(*bases))
     outcomes = []
     for case in cases:
         read = weights @ np.array(case[:n])
@@ -102,11 +113,13 @@ def spread(weights):
 
 @cache
 def floors(draw):
-    """Keys that are as good as any, in two widths, and a run of the gated rule in a third."""
+    """Keys that are as good as any, in two widths, and a run of the gated rule in a third; and
+    orthonormal keys in more dimensions than there are keys."""
     n, widths = ((5, (2, 3)), (7, (3, 5)), (6, (1, 4)))[draw.seed % 3]
     n += draw.seed // 3
     of = {d: relative_crosstalk(K @ K.T) for d in widths for K in [tight(n, d)]}
     of[n - 1] = spread(random_weights(draw.anew().rng, n, n - 1))
+    of[n + 2] = relative_crosstalk(np.eye(n))
     return World({"n": n, "x_": in_two_widths(of)}, {"d_k": list(of), "j": range(1, n + 1)})
 
 

@@ -8,13 +8,13 @@ run(label)                    what the printed form gives, as a dict that JSON c
 import importlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .. import left_out
 from ..report import ARITHMETIC
 from .altered import altered, gap_of
-from .cases import contained
+from .cases import BORDERS, contained
 from .draws import DRAWS, Draw
 from .evaluate import Evaluator
 from .gaps import PASS, Nothing, verdict
@@ -213,8 +213,9 @@ def _evaluated(entry, display, one_by_one):
 
     for draw in DRAWS[entry.arithmetic]:
         evaluate(draw)
-    record, special = [], []
-    if max(gaps) <= PASS:
+    record, special, usual = [], [], max(gaps)
+    gaps.append(max(gap_of(stated, Evaluator(world)) for world in borders(entry)))
+    if usual <= PASS:
         counted = _counted_of(entry)
         record, special = settle(entry, stated, evaluators, evaluate_one_more, counted)
     found = {
@@ -241,6 +242,12 @@ def _evaluated(entry, display, one_by_one):
     found["problems"] += [f"claims nothing: {x}" for x in idle(entry, stated, evaluators, draws)]
     found["problems"] += [f"claims something of {x}" for x in sorted(claimed - held)]
     return found
+
+
+def borders(entry):
+    """Worlds at the border of the domain: equal sizes, no decay, strengths of 1."""
+    first = DRAWS[entry.arithmetic][0]
+    return [entry.world(replace(first, easy=easy)) for easy in BORDERS]
 
 
 def _counted_of(entry):
