@@ -131,23 +131,15 @@ def on_diagonal(layout: gl.constexpr):
 
 
 @gluon.jit
-def decays(j, tokens, ring):
-    """Gamma of chunk `j`."""
-    r = gl.arange(0, C, ROWS)[:, None]
-    i = gl.arange(0, C, COLUMNS)[None, :]
-    s = j % STAGES
-    c_r = load_weight(ring.weights, s, LOG, ROWS)[:, None]
-    c_i = weight(ring.weights, s, LOG)
-    return gl.where(gl.where(r < tokens - j * C, r, -1) >= i, gl.exp2(c_r - c_i), 0.0)
+def interact(j, tokens, scale, ring, matrices, blocks):
+    """A and `scale (Gamma . Q K^T)` of chunk `j`.
 
-
-@gluon.jit
-def interact(j, tokens, ring, blocks):
-    """A of chunk `j`.
-
-    Its diagonal, and what is above it in a diagonal block, is not zero here; nobody reads it.
+    The diagonal of A, and what is above it in a diagonal block, is not zero here; nobody reads it.
     """
     PARTS: gl.constexpr = ring.k.shape[0] // STAGES
+    weights = ring.weights
+    r = gl.arange(0, C, ROWS)[:, None]
+    i = gl.arange(0, C, COLUMNS)[None, :]
     s = j % STAGES
     b = j % 2
     left = tokens - j * C
@@ -158,12 +150,14 @@ def interact(j, tokens, ring, blocks):
             k = ring.k.index(s * PARTS + p)
             k.store(gl.where(ours, k.load(LINES), 0.0))
         fence_async_shared()
-    beta = load_weight(ring.weights, s, STRENGTH, ROWS)[:, None]
+    c_r = load_weight(weights, s, LOG, ROWS)[:, None]
+    c_i = weight(weights, s, LOG)
+    beta = load_weight(weights, s, STRENGTH, ROWS)[:, None]
     overlap = warpgroup_mma_init(gl.zeros([C, C], gl.float32, TILE))
     for p in gl.static_range(PARTS):
         k = ring.k.index(s * PARTS + p)
         overlap = matmul(k, k.permute((1, 0)), overlap, p > 0)
-    Gamma = decays(j, tokens, ring)
+    Gamma = gl.where(gl.where(r < left, r, -1) >= i, gl.exp2(c_r - c_i), 0.0)
     overlap, Gamma = warpgroup_mma_wait(0, deps=[overlap, Gamma])
 
     # eq-gdn-interaction
@@ -173,22 +167,13 @@ def interact(j, tokens, ring, blocks):
     diagonal = gl.sum(gl.where(on_diagonal(wide), by_block, 0.0), axis=1)
     blocks.diagonal.index(b).store(diagonal)
     mbarrier.arrive(blocks.found.index(b), count=1)
-    blocks.A.index(b).store(A.to(gl.float16))
 
-
-@gluon.jit
-def score(j, tokens, scale, ring, matrices):
-    """`scale (Gamma . Q K^T)` of chunk `j`, in the place that chunk `j - 2` leaves."""
-    PARTS: gl.constexpr = ring.k.shape[0] // STAGES
-    s = j % STAGES
-    b = j % 2
     scores = warpgroup_mma_init(gl.zeros([C, C], gl.float32, TILE))
     for p in gl.static_range(PARTS):
         q, k = ring.q.index(s * PARTS + p), ring.k.index(s * PARTS + p)
         scores = matmul(q, k.permute((1, 0)), scores, p > 0)
-    Gamma = decays(j, tokens, ring)
-    scores, Gamma = warpgroup_mma_wait(0, deps=[scores, Gamma])
-    scores = scale * Gamma * scores
+    blocks.A.index(b).store(A.to(gl.float16))
+    scores = scale * Gamma * warpgroup_mma_wait(0, deps=[scores])
     mbarrier.arrive(ring.free.index(s), count=1)
     mbarrier.wait(matrices.used.index(b), ((j // 2) & 1) ^ 1)
     matrices.scores.index(b).store(scores.to(ring.k.dtype))
@@ -232,16 +217,10 @@ def invert(j, matrices, blocks):
 
 @gluon.jit
 def matrix_warps(tokens, scale, ring, matrices, blocks):
-    """The scores and `(I + A)^-1` of chunk after chunk; A is found a chunk ahead of its inverse.
-
-    The inverse comes before the next scores, for these wait until the chains have done the chunk
-    before; in the other order the chains would then wait for all of the inverse.
-    """
+    """The scores and `(I + A)^-1` of chunk after chunk; A is found a chunk ahead of its inverse."""
     chunks = (tokens + C - 1) // C
     for j in tl.range(-1, chunks, disable_licm=True):
         if j + 1 < chunks:
-            interact(j + 1, tokens, ring, blocks)
+            interact(j + 1, tokens, scale, ring, matrices, blocks)
         if j >= 0:
             invert(j, matrices, blocks)
-        if j + 1 < chunks:
-            score(j + 1, tokens, scale, ring, matrices)
