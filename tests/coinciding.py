@@ -318,3 +318,49 @@ PASSED_CASES = [  # until the worlds had such data
     ("eq-recall-scores", r"\mathbb{E}\,s'_j &= 0", r"\mathbb{E}\,{s'_j}^4 &= \frac{1}{d_v}\sum_{i}\Omega_{ji}^4+\frac{3}{d_v^2}\Bigl(\bigl(\sum_{i}\Omega_{ji}^2\bigr)^2-\sum_{i}\Omega_{ji}^4\Bigr)"),
     ("eq-recall-floor", r"\frac{n}{d_k}-1", r"\sqrt{\bigl(\tfrac{n}{d_k}-1\bigr)^2}"),
 ]  # fmt: skip
+
+# What bends beyond all data: a modulus whose inside has one sign there.
+BENT = [
+    (
+        "eq-multiplications-per-token",
+        "n_\\text{cache}(t) &= t\\,",
+        "n_\\text{cache}(t) &= (5 - |t - 5|)\\,",
+    ),  # t = 6: 4 for 6
+    ("eq-chunk-states", "\\sum_{m < n}", "\\sum_{m < 5-|n-5|}"),  # n = 6: chunk 5 and 4 are missing
+    (
+        "eq-decay-gate",
+        "-A\\; \\mathrm{softplus}(x_t)",
+        "-\\tfrac12\\,(A + 1 + |1 - A|)\\; \\mathrm{softplus}(x_t)",
+    ),  # that is max(A, 1): A_log < 0
+    (
+        "eq-transition-norm",
+        "|1 - \\beta\\|\\boldsymbol{k}\\|^2|\\bigr)",
+        "2 - \\bigl||1 - \\beta\\|\\boldsymbol{k}\\|^2| - 2\\bigr|\\bigr)",
+    ),  # beta |k|^2 = 4: alpha for 3 alpha
+    ("eq-scan-cost", "(n - 1)\\,", "(6 - |n - 7|)\\,"),  # n = 8: 5 for 7
+    ("eq-identical-keys", "(1 - a)^n", "(1 - a)^{4-|n-4|}"),  # n = 5: exponent 3
+    (
+        "eq-delta-depth",
+        "T+2T/C",
+        "T+8-2\\,\\bigl|\\tfrac{T}{C}-4\\bigr|",
+    ),  # five chunks: T + 6 for T + 10
+    ("eq-gdn-clear", "\\le m", "\\le 8-|m-8|"),  # nine independent keys and values: 9 > 7
+    ("eq-grad-decay", "\\sum_{s\\ge r}", "\\sum_{s\\ge 8-|r-8|}"),  # r = 9: the sum begins at 7
+    (
+        "eq-scan-chain",
+        "6m+\\frac{N}{m}-2",
+        "6m+3-\\bigl|\\tfrac{N}{m}-5\\bigr|",
+    ),  # six segments: 2 for 4
+    ("eq-share-of-chunks", "1-x^p}", "1-x^{5-|p-5|}}"),  # p = 6: exponent 4
+    ("eq-backward-flops", "(10+2s)", "(18-2\\,|s-4|)"),  # s = 8: 10 for 26
+    ("eq-decay-stalls", "2^{-(p+1)}", "2^{|p-6|-7}"),  # p = 8 (bfloat16): 2^-5 for 2^-9
+    ("eq-padding-right", "e^{p\\,g_0}", "e^{(5-|p-5|)\\,g_0}"),  # p = 6: 4
+    (
+        "eq-hybrid-intensity",
+        "\\frac{2\\,H_q}{b\\,H_c}",
+        "\\frac{2}{b}\\,\\Bigl(3-\\bigl|\\tfrac{H_q}{H_c}-3\\bigr|\\Bigr)",
+    ),  # eight queries a head of the cache: -2 for 8
+    ("eq-recall-bits", "{2^B}", "{2^{6-|B-6|}}"),  # B = 8, N^n = 256: P = 1 > 2^4/256
+    ("eq-transition-power", "\\alpha^n", "\\alpha^{4-|n-4|}"),  # n = 5: exponent 3
+    ("eq-family-share", "\\frac{c+1}{C+1}", "\\frac{9-|c-8|}{C+1}"),  # c = 9: 8 for 10
+]

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 from coinciding import (
+    BENT,
     DESIGNED,
     DESIGNED_AGAIN,
     DESIGNED_THIRD,
@@ -69,7 +70,7 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
 
 @pytest.mark.parametrize(
     "label, old, new",
-    DESIGNED_AGAIN[len(PASSED_AGAIN) :] + DESIGNED_THIRD[len(PASSED_THIRD) :],
+    DESIGNED_AGAIN[len(PASSED_AGAIN) :] + DESIGNED_THIRD[len(PASSED_THIRD) :] + BENT,
 )
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""

@@ -64,6 +64,8 @@ def test_fractions_powers_and_functions():
     ]
     assert listed("a/b = 2", "a", "b")[0] == "factor: not divided by b"
     assert listed(r"\max(a, b) = f(6)", "a", "b", "f") == [
+        r"form: a for \max(a, b)",
+        r"form: b for \max(a, b)",
         "form: min for max",
         "letter: b for a",
         "letter: a for b",
@@ -263,3 +265,28 @@ def test_float64_decides_nothing_that_is_only_close(page):
     known, form = {"a": 1.0, "b": 2.0 + 1e-8, "c": 1.0 + 1e-8}, "a for c"
     found = page("b = a + c", known, arithmetic="float64", equal={form: "nearly"})
     assert {f"survives: {form}", f"no such altered form: {form}"} <= set(found["problems"])
+
+
+BENDS = {
+    r"a = 5 - |b - 5|": "minus what is in |b - 5|",
+    r"a = 5 - \sqrt{b^2 - 10 b + 25}": r"no modulus of \sqrt{b^{2} - 10b + 25}",
+    r"a = 5 - \|b - 5\|": r"minus what is in \|b - 5\|",
+    r"a = \min(b, 5)": r"b for \min(b, 5)",
+    r"a = b \bmod 8": r"no remainder: b\bmod 8",
+    r"a = \begin{cases} b & b < 5 \\ 5 & b \ge 5 \end{cases}": "always b",
+}
+
+
+@pytest.mark.parametrize("tex, form", BENDS.items())
+def test_what_bends_beyond_the_data_survives(tex, form):
+    """A modulus of one sign, a minimum of one side, a remainder of what is small, an idle case."""
+    world = World({"a": 3, "b": 3})
+    evaluator, stated = Evaluator(world), statements(tex)
+    assert gap(stated, world, evaluator) == 0
+    found = {edit.what: gap(forms, world) for edit, forms in mutants(stated, evaluator)
+             if edit.what == form}  # fmt: skip
+    if "sqrt" in tex:  # of either sign, as computer algebra writes it: one of them is equal
+        minus = form.replace("no modulus of", "minus what is in")
+        found |= {edit.what: gap(forms, world) for edit, forms in mutants(stated, evaluator)
+                  if edit.what == minus}  # fmt: skip
+    assert min(found.values()) == 0

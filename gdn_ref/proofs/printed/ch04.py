@@ -34,7 +34,11 @@ printed(
     "eq-half-life",
     worlds.constant,
     against="bisection, and sums term by term",
-    equal={r"g for \ln\alpha": LOGARITHM, r"\ln\alpha for g": LOGARITHM},
+    equal={
+        r"g for \ln\alpha": LOGARITHM,
+        r"\ln\alpha for g": LOGARITHM,
+        "minus what is in |g|": "the logarithm of a decay below 1 is negative",
+    },
     **REAL,
 )
 printed("eq-decay-recall", worlds.stream, against="the loop's errors, averaged over keys", **REAL)

@@ -24,6 +24,7 @@ printed(
         LENGTH: partial(w.unit_keys, length=2),
         "strengths of 2 at most": partial(w.unit_keys, stronger=3),
     },
+    equal={"minus what is in |X_{ri}|": "weaker, and true: no number exceeds its size"},
 )
 ends = "A^C = 0: further terms are zero, further factors are I"
 printed(

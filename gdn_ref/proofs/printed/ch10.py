@@ -29,6 +29,7 @@ printed(
     w.half_lives,
     against="the trace of F F^T, for three decays",
     arithmetic="float64",
+    equal={"minus what is in |g|": "the logarithm of a decay below 1 is negative"},
 )
 printed("eq-gdn-loss", w.descent, against="the token loop, derivatives by dual numbers")
 printed(

@@ -51,6 +51,7 @@ def unit_keys(draw, length=1):
     return World(letters, {"r": range(1, C + 1), "i": range(1, C + 1)})
 
 
+LARGER = "weaker, and true: no number exceeds its size"
 SAME_BOUND = "the entries of the matrix itself have the same bound, for unit keys"
 printed(
     "eq-gdn-inverse",
@@ -61,6 +62,7 @@ printed(
     equal={
         r"no power: (\mathbf{I} + \tilde{\mathbf{A}})^{- 1}": SAME_BOUND,
         "sign of 1": SAME_BOUND,
+        r"minus what is in |[(\mathbf{I} + \tilde{\mathbf{A}})^{- 1}]_{ri}|": LARGER,
         "> for <": "above the diagonal both sides are zero",
     },
 )

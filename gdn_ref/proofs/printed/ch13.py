@@ -239,7 +239,10 @@ printed(
     rounding,
     against="rounding of exact fractions",
     arithmetic="counted",
-    equal={"no modulus of |fl(x) - x|": "weaker, and true: no number exceeds its size"},
+    equal=dict.fromkeys(
+        ["no modulus of |fl(x) - x|", "minus what is in |fl(x) - x|"],
+        "weaker, and true: no number exceeds its size",
+    ),
 )
 SIGNS = "all signs of the roundings"
 printed("eq-rounding-size", mean_size, against="a mean by quadrature", **FLOAT)
@@ -251,7 +254,11 @@ printed(
     "eq-decay-from-sums",
     summed,
     against="sums with errors of both signs",
-    equal=dict.fromkeys([r"\le for <", "not only where i < r"], ANY_TWO),
+    equal=dict.fromkeys([r"\le for <", "not only where i < r"], ANY_TWO)
+    | dict.fromkeys(
+        ["minus what is in |c_{r}|", "minus what is in |c_{i}|"],
+        "sums of logarithms of decays are not positive",
+    ),
     **FLOAT,
 )
 printed("eq-drift-adding", adding, against="all signs of writes and roundings", **FLOAT)

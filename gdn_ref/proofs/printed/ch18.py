@@ -189,13 +189,13 @@ def unequal(draw):
 LOOP, CLOCKS = "the token loop over all tokens", {"arithmetic": "counted"}
 printed("eq-shard-map eq-shard-state eq-shard-rows eq-shard-backward", shards, against=LOOP)
 printed("eq-shard-unrolled eq-shard-backward-unrolled", partition, against=LOOP)
-BOTH = r"sign of \beta_{s}\|\boldsymbol{k}_{s}\|^{2}; sign of 1"
+MINUS = r"minus what is in |1 - \beta_{s}\|\boldsymbol{k}_{s}\|^{2}|"
 printed(
     "eq-shard-felt",
     felt,
     against="singular values, by NumPy",
     arithmetic="float64",
-    equal={BOTH: "a number and its negative have the same modulus"},
+    equal={MINUS: "at least -1 for strengths that are not negative: below 1, the 1 counts"},
 )
 printed("eq-exchange-times", messages, against="messages on clocks", **CLOCKS)
 printed("eq-tree-bytes", tree, against="bytes, counted", **CLOCKS)

@@ -10,6 +10,7 @@ sum, `<` for `\le`; a condition left out. What only changes the order of two num
 from dataclasses import dataclass, replace
 
 from .evaluate import TRANSPOSE
+from .symbolic import squared
 from .tree import Node, render
 from .values import shape_of
 from .world import LETTERS, canonical
@@ -176,9 +177,38 @@ class _Edits:
     edit_ceil = edit_floor
 
     def edit_bar(self, node):
-        yield Edit("form", f"no modulus of {render(node)}"), Node("group", node.parts, "(")
+        yield from self.signed(node, node.parts[0])
+
+    def edit_norm(self, node):
+        if self.number(node.parts[0]):
+            yield from self.signed(node, node.parts[0])
+
+    def edit_root(self, node):
+        if (base := squared(node.parts[0])) is not None:
+            yield from self.signed(node, base)
+
+    def signed(self, node, inside):
+        """What has no sign is what stands in it, or minus that: were one always so, a bend beyond
+        the data would pass."""
+        inside = Node("group", (inside,), "(")
+        yield Edit("form", f"no modulus of {render(node)}"), inside
+        minus = Node("group", (Node("sum", (inside,), ("-",)),), "(")
+        yield Edit("form", f"minus what is in {render(node)}"), minus
+
+    def edit_table(self, node):
+        if node.info == "cases" and len(node.parts) > 1:
+            for row in node.parts:
+                yield Edit("form", f"always {render(row.parts[0])}"), row.parts[0].parts[0]
+
+    def edit_remainder(self, node):
+        yield Edit("form", f"no remainder: {render(node)}"), Node("group", node.parts[:1], "(")
 
     def edit_apply(self, node):
+        if node.info in ("max", "min") and len(node.parts) == 1:
+            inside = node.parts[0].parts[0] if node.parts[0].kind == "group" else node.parts[0]
+            for part in inside.parts if inside.kind == "tuple" else ():
+                group = Node("group", (part,), "(")
+                yield Edit("form", f"{render(part)} for {render(node)}"), group
         if node.info in TWINS:
             yield (
                 Edit("form", f"{TWINS[node.info]} for {node.info}"),

@@ -1,7 +1,9 @@
 r"""A printed side as an expression of computer algebra.
 
-    expression(node, opaque)    numbers, letters, sums, products, quotients and whole powers; what
+    expression(node, atoms)     numbers, letters, sums, products, quotients and whole powers; what
                                 else stands there, a root or a floor, is a letter of its own
+
+    squared(node)               what it is the square of, as a tree, or None
 
 Each letter is called what `render` writes.
 """
@@ -39,6 +41,38 @@ def expression(node, atoms, function=lambda node: False):
     symbol = sp.Symbol(render(node), positive=True)
     atoms[symbol] = node
     return symbol
+
+
+def squared(node):
+    """The tree of x for a node that is x^2 as computer algebra multiplies it out, or None."""
+    top, bottom = sp.fraction(sp.together(expression(node, atoms := {})))
+    if not atoms:
+        return None
+    sides = []
+    for part in (top, bottom):
+        number, factors = sp.factor_list(part)
+        root = sp.sqrt(number)
+        if not root.is_Rational or any(power % 2 for _, power in factors):
+            return None
+        sides.append(sp.expand(root * sp.Mul(*(f ** (power // 2) for f, power in factors))))
+    top, bottom = (_tree(side, atoms) for side in sides)
+    return top if sides[1] == 1 else Node("fraction", (top, bottom))
+
+
+def _tree(polynomial, atoms):
+    """A polynomial in these letters as a tree, and a sum even if it has one term."""
+    letters = sorted(polynomial.free_symbols, key=str)
+    terms = sp.Poly(polynomial, *letters).terms() if letters else [((), polynomial)]
+    parts = []
+    for powers, number in terms:
+        sizes = sp.fraction(abs(sp.Rational(number)))
+        top, bottom = (Node("number", (), str(n)) for n in sizes)
+        factors = [Node("fraction", (top, bottom))]
+        for x, power in zip(letters, powers, strict=True):
+            factors += [Node("group", (atoms[x],), "(")] * power
+        parts.append(Node("product", tuple(factors)) if len(factors) > 1 else factors[0])
+    signs = tuple("-" if number < 0 else "+" for _, number in terms)
+    return Node("sum", tuple(parts), signs)
 
 
 def _dotted(node):
