@@ -165,7 +165,7 @@ def test_the_16_bit_transform_is_the_solve(K, T, scaled, hopper):
 def test_long_sequences_of_odd_heads_are_padded():
     inputs = arguments(B=1, T=4000, H=1, HV=2, K=60, V=100)
     plan = SimpleNamespace(K=60, V=100, HV=2, multiprocessors=132)
-    assert pays(plan, SimpleNamespace(N=1, total=4000))
+    assert pays(plan, SimpleNamespace(N=1, total=4000, length=4000))
     assert padded_sizes(60, 100) == (64, 128)
     for v_first in (False, True):
         found, expected = both(inputs, state_v_first=v_first)
