@@ -1,8 +1,8 @@
 """Chapter 18: what two cards were predicted to do, and what was recorded.
 
-`kernels/bench/across_ranks.py` wrote the records: two H100, with each rank's part alone; two H200,
-by an older version; and each rank's part in turn on one H100. Speeds are in those of one card of
-the same kind.
+`kernels/bench/across_ranks.py` wrote the records: two H100, with each rank's part alone; another
+pair; two H200, by an older version; and each rank's part in turn on one H100. Speeds are in those
+of one card of the same kind.
 """
 
 import json
@@ -25,7 +25,7 @@ from .style import COLOUR, figure, styled
 from .table import Table
 
 PASSES = {"forward": "forward", "both": "both passes"}
-TWO_CARDS, OLDER = "two_h100", "two_h200"
+TWO_CARDS, OTHER_PAIR, OLDER = "two_h100", "two_h100_other", "two_h200"
 
 
 def record(name):
