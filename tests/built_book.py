@@ -116,7 +116,12 @@ class Visit:
         self.page.evaluate(
             "document.querySelectorAll('details').forEach((d) => { d.open = true; })"
         )
-        self.page.wait_for_timeout(300)  # scroll.js takes half of that
+        self.page.wait_for_timeout(300)  # scroll.js takes half of that, or longer if others work
+        self.page.wait_for_function(
+            """() => [...document.querySelectorAll(
+                "article :is(pre, div[class*='scroll'], .gdn-still)")].every(
+                (x) => x.scrollWidth <= x.clientWidth || x.hasAttribute("tabindex"))"""
+        )
 
     def mode(self, mode):
         """The reader's system goes light or dark, and the page with it."""
