@@ -79,15 +79,19 @@ def test_words_that_nothing_evaluates(page):
 
 
 def test_every_draw_counts(page):
-    """What holds in one draw and fails in another is false."""
-    seen = []
+    """What holds in one draw and fails in another is false; the borders are among them."""
+    seen, borders = [], []
 
     def world(draw):
-        seen.append((draw.exact, draw.seed))
+        if draw.easy:
+            borders.append(draw.easy)
+        else:
+            seen.append((draw.exact, draw.seed))
         return World({"a": 5 if draw.exact and draw.seed else 6, "b": 2, "c": 3})
 
     assert "is false" in page("a = bc", world, arithmetic="modular")["problems"][0]
     assert seen == [(False, 0), (False, 1), (True, 2), (True, 0), (True, 1)]
+    assert borders == list(check.BORDERS)
 
 
 def test_each_draw_begins_anew(page):
@@ -95,8 +99,10 @@ def test_each_draw_begins_anew(page):
     drawn = []
 
     def world(draw):
-        drawn.append(draw.number())
-        return World({"a": drawn[-1], "b": drawn[-1] / 2})
+        number = draw.number()
+        if not draw.easy:
+            drawn.append(number)
+        return World({"a": number, "b": number / 2})
 
     for _ in range(2):
         assert page("a = 2b", world, arithmetic="float64")["problems"] == []
