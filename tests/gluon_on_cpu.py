@@ -156,8 +156,9 @@ class Tile:
         return self.both(lambda x: x.permute(order))
 
     def _reinterpret(self, dtype, shape, layout):
-        assert dtype.itemsize == self.dtype.itemsize
-        return Tile(self.data.view(dtype).view(shape), self.marks.view(shape))
+        data = self.data.view(dtype).view(shape)
+        same = data.numel() == self.marks.numel()  # other numbers of these bytes are for no product
+        return Tile(data, self.marks.view(shape) if same else torch.zeros(shape, dtype=torch.int64))
 
     def load(self, layout=None):
         return value(self.data.clone())
@@ -407,9 +408,11 @@ LANGUAGE = SimpleNamespace(
     arange=lambda first, end, layout=None: value(torch.arange(first, end)),
     where=where, minimum=of_two(torch.minimum, min), maximum=of_two(torch.maximum, max),
     exp2=lambda x: value(torch.exp2(torch.as_tensor(x, dtype=torch.float32))),
+    log2=lambda x: value(torch.log2(torch.as_tensor(x, dtype=torch.float32))),
     sum=lambda x, axis: x.sum(axis), associative_scan=scan,
     convert_layout=lambda x, layout: x, expand_dims=lambda x, axis: x.unsqueeze(axis),
     permute=lambda x, order: x.permute(order), join=lambda *x: value(torch.stack(x, -1)),
+    split=lambda x: x.unbind(-1), reshape=lambda x, shape: x.reshape(shape),
     NVMMASharedLayout=SimpleNamespace(get_default_for=nothing),
     **{name: getattr(torch, name) for name in
        ("float16", "bfloat16", "float32", "int32", "int64")},
@@ -501,9 +504,11 @@ def on_hopper(multiprocessors=132):
     from gdn_ref.kernels.backward.hopper import launches as backward_on_hopper
     from gdn_ref.kernels.forward import launches as forward
     from gdn_ref.kernels.forward.hopper import launches as forward_on_hopper
+    from gdn_ref.kernels.forward.hopper.fused import launches as fused
     from gdn_ref.kernels.host import gpu, plan
 
-    launching = (activations, plan, forward, forward_on_hopper, backward, backward_on_hopper)
+    launching = (activations, plan, forward, forward_on_hopper, fused, backward)
+    launching += (backward_on_hopper,)
 
     with ExitStack() as stack:
 

@@ -3,6 +3,7 @@
     1  c and UT, or T_inv if a backward pass may follow    `transform`, chunks in parallel
     2  outputs and last states                             `scan`, from chunk to chunk
 
+or, for batches that fill a Hopper GPU, one for all of it (`hopper.fused`), after c alone (`weigh`).
 Heads of odd sizes may be padded first (`padding`), and on Hopper a long sequence is cut into
 segments (`hopper.launches`). Each class here holds what follows from dtypes, heads and flags alone;
 its objects are called with tensors, of any length, and launch.
@@ -79,7 +80,8 @@ class Forward:
     cu_seqlens : [N + 1] integers, or None: B sequences of T tokens
     scale, chunk_size : as for `chunk_forward`
     keep : whether a backward pass may follow: results besides are `c` and `T_inv`, which it needs
-    batch_invariant : whether a sequence has the same bits whatever it comes with: no segments
+    batch_invariant : whether a sequence has the same bits whatever it comes with: no segments,
+        and no other kernel where it comes with many
     """
 
     def __init__(
@@ -94,10 +96,13 @@ class Forward:
         scaled = not keep  # beta goes into the matrix, but the backward pass wants it apart
         self.transform = Transform(plan, scaled, keep)
         self.scan = Scan(plan, scale, v_first, scaled)
-        self.on_hopper = made_for_hopper(k, v, chunk_size)
+        self.on_hopper, self.fused = made_for_hopper(k, v, chunk_size), None
         if self.on_hopper:
+            from .hopper.fused.launches import Fused
             from .hopper.launches import HopperScan
 
+            if not keep and not batch_invariant:
+                self.fused = Fused.of(plan, scale, v_first)
             self.early = Transform(plan, scaled, keep, hopper=True)
             self.hopper_scan = HopperScan(plan, scale, v_first, scaled, not batch_invariant)
         options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size, "keep": keep}
@@ -122,6 +127,9 @@ class Forward:
         with gpu.on_device(v):
             # the copy engine reads tiles from addresses that are multiples of 16 bytes only
             if self.on_hopper and aligned(q, k, v):
+                if self.fused is not None and self.fused.pays(sizes):
+                    self.fused(sizes, q, k, v, g, beta, S, o, S_last)
+                    return o, S_last
                 c, UT, strength = self.early(sizes, k, g, beta, cu_seqlens)
                 self.hopper_scan(sizes, q, k, v, strength, c, UT, S, o, S_last, cu_seqlens)
             else:

@@ -55,12 +55,14 @@ from gdn_ref.kernels.decode.kernel import recurrent_kernel
 from gdn_ref.kernels.decode.launches import warp_tiles
 from gdn_ref.kernels.first import Sizes, first_kernel
 from gdn_ref.kernels.forward.hopper.chain import BK, BV
+from gdn_ref.kernels.forward.hopper.fused.kernel import chunk_fused_kernel
 from gdn_ref.kernels.forward.hopper.launches import JOINED_ROWS, WIDTH
 from gdn_ref.kernels.forward.hopper.scan import chunk_scan_hopper_kernel
 from gdn_ref.kernels.forward.hopper.segments import join_segments_kernel, segment_maps_kernel
 from gdn_ref.kernels.forward.scan import chunk_scan_kernel
 from gdn_ref.kernels.forward.transform import ut_transform_kernel
 from gdn_ref.kernels.forward.transform_mma import ut_transform_16bit_kernel
+from gdn_ref.kernels.forward.weigh import HEADS, weigh_kernel
 from gdn_ref.kernels.host.tiles import dot_precision, gradient_tiles, tile_rule
 
 RECORD = Path(__file__).parents[2] / "book" / "_data" / "bench" / "compiled.json"
@@ -242,6 +244,16 @@ def hopper_configurations(capability):
             del constants["SCALED"]
             constants = {**constants, "ROWS": JOINED_ROWS}
             yield f"joining K={K}", join_segments_kernel, signature, constants, {"num_warps": 8}
+            for dtype in (gl.float16, gl.bfloat16):
+                tiles = dict.fromkeys("qkvo", descriptor([C.value, BK.value], dtype))
+                fused = {**signature, **tiles, "o_ptr": f"*{dtype.name}", "strength_ptr": "*fp32"}
+                flags = {"K": K, "V": 128, "S_v": 1, "S_k": 128, "HAS_S": True}
+                name, options = f"hopper fused K={K} V=128 {dtype.name}", {"num_warps": 4}
+                yield name, chunk_fused_kernel, fused, flags, options
+    weighed = dict.fromkeys(["g_ptr", "beta_ptr", "c_ptr", "strength_ptr"], "*fp32")
+    weighed |= dict.fromkeys(["T", "total", "HV"], "i32")
+    flags = {"C": C.value, "HEADS": HEADS, "HAS_G": True}
+    yield "hopper weigh", weigh_kernel, weighed, flags, {}
 
 
 def hopper_backward_configurations(capability):

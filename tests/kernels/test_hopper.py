@@ -25,6 +25,7 @@ from triton.experimental.gluon._runtime import GluonJITFunction  # noqa: E402
 from gdn_ref import chunk_gated_delta_rule  # noqa: E402
 from gdn_ref.kernels.forward import launches as forward  # noqa: E402
 from gdn_ref.kernels.forward.hopper import launches as forward_on_hopper  # noqa: E402
+from gdn_ref.kernels.forward.hopper.fused import launches as fused  # noqa: E402
 from gdn_ref.proofs.data import hard_inputs  # noqa: E402
 
 KERNELS = Path(__file__).parents[2] / "kernels"
@@ -196,6 +197,80 @@ def module_of(path):
     return importlib.import_module(".".join(["gdn_ref.kernels", *parts]))
 
 
+@pytest.fixture
+def fused_runs(monkeypatch):
+    """How often the fused kernel ran."""
+    counted, run = [], gluon_on_cpu.run
+
+    def watched(kernel, *rest):
+        counted.append(kernel.fn.__name__)
+        run(kernel, *rest)
+
+    monkeypatch.setattr(gluon_on_cpu, "run", watched)
+    return lambda: counted.count("chunk_fused_kernel")
+
+
+@pytest.mark.parametrize("K, V", [(64, 128), (128, 128), (64, 384)])
+@pytest.mark.parametrize("T", [1, 40, 64, 65, 192, 330])
+def test_fused_whole_and_short_chunks(K, V, T, fused_runs, unwritten_memory_is_nan):
+    inputs = arguments(T=T, K=K, V=V)
+    compare(call(inputs, 1), exact(inputs))
+    assert fused_runs() == 1
+
+
+@pytest.mark.parametrize("H, HV, B", [(1, 1, 2), (3, 3, 1), (2, 8, 2), (1, 17, 1)])
+def test_fused_grouped_value_heads(H, HV, B, fused_runs):
+    inputs = arguments(B=B, T=100, H=H, HV=HV, V=128)
+    compare(call(inputs, 1), exact(inputs))
+    assert fused_runs() == 1
+
+
+@pytest.mark.parametrize("missing", ["g", "initial_state", None])
+@pytest.mark.parametrize("v_first", [False, True])
+def test_fused_what_is_left_out_and_how_states_lie(missing, v_first, fused_runs):
+    inputs = arguments(T=150, V=128)
+    if v_first:
+        inputs["initial_state"] = inputs["initial_state"].mT.contiguous()
+    if missing:
+        inputs[missing] = None
+    compare(call(inputs, 1, state_v_first=v_first), exact(inputs, state_v_first=v_first))
+    assert fused_runs() == 1
+
+
+def test_fused_resets_and_strong_decays(fused_runs):
+    inputs = arguments(T=200, V=128)
+    inputs["g"][:, ::7] = -math.inf
+    inputs["g"][:, 3::11] = -80.0
+    compare(call(inputs, 1), exact(inputs))
+    assert fused_runs() == 1
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.01, 3.0])
+def test_fused_scales(scale, fused_runs):
+    inputs = arguments(T=130, V=128)
+    compare(call(inputs, 1, scale=scale), exact(inputs, scale=scale))
+    assert fused_runs() == 1
+
+
+def test_who_does_not_take_the_fused_kernel(fused_runs):
+    """It divides by the scale; knows sequences of one length; keeps nothing; and bits follow."""
+    inputs = arguments(T=130, V=128)
+    for options in (
+        {"scale": 0.0}, {"scale": -0.5}, {"batch_invariant": True},
+        {"cu_seqlens": torch.tensor([0, 130])},
+    ):  # fmt: skip
+        compare(call(inputs, 1, **options), exact(inputs, **options))
+    compare_gradients(inputs)
+    compare(call(arguments(T=130, V=64), 1), exact(arguments(T=130, V=64)))
+    assert fused_runs() == 0
+
+
+def test_batches_that_fill_a_gpu():
+    """Twice its rounds at most those of the scan, whose programs have half of the values."""
+    chosen = [n for n in range(1, 400) if fused.fills(n, 132)]
+    assert chosen == [*range(67, 133), *range(199, 265), *range(331, 397)]
+
+
 def test_these_calls_run_every_kernel_in_gluon(monkeypatch):
     ran, run = set(), gluon_on_cpu.run
 
@@ -206,6 +281,7 @@ def test_these_calls_run_every_kernel_in_gluon(monkeypatch):
     monkeypatch.setattr(gluon_on_cpu, "run", watched)
     monkeypatch.setattr(forward_on_hopper, "cut", lambda *sizes: (1, 128))
     compare_gradients(arguments(T=192))
+    call(arguments(T=64, V=128), 1)
     there = {
         name
         for path in KERNELS.rglob("*.py")

@@ -1,29 +1,28 @@
-"""An experiment: both kernels of the forward pass in one, so that no chunk's matrix goes to memory.
+"""The forward pass of a batch that fills the GPU, in one kernel: no chunk's matrix goes to memory.
 
     A     = tril(diag(beta) (Gamma . K K^T), -1)                          eq-gdn-interaction
     delta = (I + A)^-1 diag(beta) (V - diag(gamma) K S^T)                 eq-gdn-chunk-delta
     O     = diag(gamma) Q S^T + (Gamma . Q K^T) delta, scaled             eq-gdn-chunk-output
     S'    = gamma_C S + delta^T diag(gamma_C / gamma_i) K                 eq-gdn-chunk-state
 
-Nothing that ships calls it; `fused_forward.py` checks and times it, and the log says what it
-gained. A program has a sequence, a value head and 128 value dimensions, and five groups of warps,
-two of them in `fused_matrices`:
+A program has a sequence, a value head and 128 value dimensions, and five groups of warps:
 
-    load_warp_fused  brings the tiles and weights of the next chunks
-    matrix_warps     compute A and the scores a chunk ahead, and (I + A)^-1 from its diagonal blocks
-    solver_warps     find those blocks, row by row, while the others work on the next chunk
-    chain_warps      twice, 64 value dimensions each: the state, delta and the outputs
+    load_warp     brings the tiles and weights of the next chunks
+    matrix_warps  compute A and the scores a chunk ahead, and T_inv from its diagonal (`matrices`)
+    solver_warps  invert A's diagonal blocks, while the others work on the next chunk (`solver`)
+    chain_warps   twice, 64 value dimensions each: the state, delta and the outputs
 
-Registers decide the rest: 192 for a chain, 96 for the matrices, 32 for the solver and the loads.
+The matrix warps are the ones the others wait for; what they do not have to do, the solver does.
+Registers decide the rest: 192 for a thread of a chain, and none of them to spare.
 
-For 16-bit inputs, key dimensions of 64 and 128, value dimensions in multiples of 128, chunks of 64.
+For 16-bit inputs, key dimensions of 64 and 128, value dimensions in multiples of 128, chunks of 64,
+sequences of one length. `chain` says how groups wait for each other.
 
 Reference: `gdn_ref.gated_delta_rule.chunk`.
 """
 
 from collections import namedtuple
 
-from fused_matrices import PLAIN, STAGES, Blocks, Matrices, matrix_warps, solver_warps
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
@@ -33,9 +32,8 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 
-from gdn_ref.kernels.common.numbers import C
-from gdn_ref.kernels.common.slots import slot_bounds
-from gdn_ref.kernels.forward.hopper.chain import (
+from ....common.numbers import C
+from ..chain import (
     BK,
     BV,
     COLUMNS,
@@ -58,15 +56,18 @@ from gdn_ref.kernels.forward.hopper.chain import (
     weigh,
     weight,
 )
-from gdn_ref.kernels.forward.hopper.scan import Outputs
-from gdn_ref.kernels.forward.hopper.scan_256 import put, put_short
+from ..scan import Outputs
+from ..scan_256 import put, put_short
+from .matrices import STAGES, Matrices, matrix_warps
+from .solver import PLAIN, Blocks, solver_warps
+
+SWIZZLED = gl.constexpr(gl.SwizzledSharedLayout(8, 1, 8, [1, 0]))  # for products of a warp
 
 # what a launch gives, and what is known in advance
 FusedGiven = namedtuple(
-    "FusedGiven",
-    "beta_ptr c_ptr o_ptr S_first_ptr S_last_ptr cu_seqlens_ptr scale N T total H HV",
+    "FusedGiven", "strength_ptr c_ptr o_ptr S_first_ptr S_last_ptr scale T total H HV"
 )
-FusedCase = namedtuple("FusedCase", "K V S_v S_k HAS_S PACKED")
+FusedCase = namedtuple("FusedCase", "K V S_v S_k HAS_S")
 # chunks in flight: tiles of q and k, weights, signals; tiles of v are a chain's own
 FusedRing = namedtuple("FusedRing", "q k weights full free")
 # where chunks come from, and from which row and columns on
@@ -74,7 +75,7 @@ FusedSource = namedtuple("FusedSource", "q k v c_ptr beta_ptr beta_stride token 
 
 
 @gluon.jit
-def load_warp_fused(source, ring, v_0, v_1, tokens):
+def load_warp(source, ring, v_0, v_1, tokens):
     """Tiles of chunk after chunk, and its weights; the numbers are asked for a chunk ahead."""
     chunks = (tokens + C - 1) // C
     numbers = (load_numbers(source, 0, tokens),)
@@ -83,12 +84,12 @@ def load_warp_fused(source, ring, v_0, v_1, tokens):
             j = turn + a
             numbers = numbers + (load_numbers(source, (j + 1) * C, tokens),)
             if a == 0 or j < chunks:
-                bring_fused(source, ring, v_0, v_1, numbers[0], j)
+                bring_chunk(source, ring, v_0, v_1, numbers[0], j)
             numbers = numbers[1:]
 
 
 @gluon.jit
-def bring_fused(source, ring, v_0, v_1, numbers, j):
+def bring_chunk(source, ring, v_0, v_1, numbers, j):
     """Chunk `j`, as soon as there is room for it."""
     PARTS: gl.constexpr = ring.k.shape[0] // STAGES
     s = j % STAGES
@@ -112,7 +113,7 @@ def bring_fused(source, ring, v_0, v_1, numbers, j):
 
 
 @gluon.jit
-def next_chunk_fused(S, j, left, scale, ring, v_tiles, matrices, FULL: gl.constexpr):
+def next_chunk(S, j, left, scale, ring, v_tiles, matrices, FULL: gl.constexpr):
     """The state after chunk `j`, and its outputs."""
     PARTS: gl.constexpr = ring.k.shape[0] // STAGES
     weights = ring.weights
@@ -156,18 +157,16 @@ def next_chunk_fused(S, j, left, scale, ring, v_tiles, matrices, FULL: gl.conste
 
 
 @gluon.jit
-def chain_warps_fused(first, last, tokens, token_0, outputs, ring, v_tiles, matrices):
+def chain_warps(first, last, tokens, token_0, outputs, ring, v_tiles, matrices):
     """A slice of the state from the first chunk to the last, and the outputs."""
     PARTS: gl.constexpr = ring.k.shape[0] // STAGES
     S = load_state(first, PARTS)
     left = tokens % C
     for j in range(tokens // C):
-        S, out = next_chunk_fused(S, j, C, outputs.scale, ring, v_tiles, matrices, True)
+        S, out = next_chunk(S, j, C, outputs.scale, ring, v_tiles, matrices, True)
         put(out, outputs, token_0 + j * C)
     if left > 0:
-        S, out = next_chunk_fused(
-            S, tokens // C, left, outputs.scale, ring, v_tiles, matrices, False
-        )
+        S, out = next_chunk(S, tokens // C, left, outputs.scale, ring, v_tiles, matrices, False)
         put_short(out, outputs, token_0, tokens, left)
     store_state(S, last, PARTS)
     tma.store_wait(0)
@@ -183,16 +182,14 @@ def chunk_fused_kernel(q, k, v, o, given: FusedGiven, case: gl.constexpr):
     hv = gl.program_id(0) // slices % HV
     h = hv // (HV // given.H)
     first_v = (gl.program_id(0) % slices) * (2 * BV)
-    slot = gl.program_id(0) // slices // HV
-    n, index, token_0, end = slot_bounds(
-        given.cu_seqlens_ptr, slot, given.N, given.T, given.T, case.PACKED, False
-    )
-    tokens = end - token_0
+    n = gl.program_id(0) // slices // HV
+    tokens = given.T
+    token_0 = n * tokens
     S_first = given.S_first_ptr if case.HAS_S else given.S_last_ptr  # else it is not read
-    S_first += (slot * HV + hv).to(gl.int64) * (V * K)
+    S_first += (n * HV + hv).to(gl.int64) * (V * K)
     S_last = given.S_last_ptr + (n * HV + hv).to(gl.int64) * (V * K)
     c_ptr = given.c_ptr + (hv.to(gl.int64) * given.total + token_0)
-    beta_ptr = given.beta_ptr + (hv.to(gl.int64) * given.total + token_0)
+    beta_ptr = given.strength_ptr + (hv.to(gl.int64) * given.total + token_0)
     column = hv * V + first_v
 
     PARTS: gl.constexpr = K // BK
@@ -202,7 +199,7 @@ def chunk_fused_kernel(q, k, v, o, given: FusedGiven, case: gl.constexpr):
     weights = gl.allocate_shared_memory(gl.float32, [STAGES * WEIGHTS, C], LINE)
     scores_tiles = gl.allocate_shared_memory(dtype, [2, C, C], square)
     T_tiles = gl.allocate_shared_memory(gl.float16, [2, C, C], square)
-    A_tiles = gl.allocate_shared_memory(gl.float16, [2, C, C], square)
+    A_tiles = gl.allocate_shared_memory(gl.float16, [2, C, C], SWIZZLED)
     diagonal = gl.allocate_shared_memory(gl.float32, [2, C, 16], PLAIN)
     v_0 = gl.allocate_shared_memory(dtype, [STAGES, C, BV], v.layout)
     o_0 = gl.allocate_shared_memory(dtype, [C, BV], o.layout)
@@ -215,23 +212,23 @@ def chunk_fused_kernel(q, k, v, o, given: FusedGiven, case: gl.constexpr):
 
     gl.warp_specialize(
         [
-            (chain_warps_fused, (
+            (chain_warps, (
                 StateAt(S_first, first_v, case.S_v, case.S_k, case.HAS_S),
                 StateAt(S_last, first_v, case.S_v, case.S_k, True), tokens, token_0,
                 Outputs(o, o_0, given.o_ptr, HV * V, column, given.scale), ring, v_0, matrices,
             )),
-            (chain_warps_fused, (
+            (chain_warps, (
                 StateAt(S_first, first_v + BV, case.S_v, case.S_k, case.HAS_S),
                 StateAt(S_last, first_v + BV, case.S_v, case.S_k, True), tokens, token_0,
                 Outputs(o, o_1, given.o_ptr, HV * V, column + BV, given.scale), ring, v_1, matrices,
             )),
             (matrix_warps, (tokens, given.scale, ring, matrices, blocks)),
             (solver_warps, (tokens, blocks)),
-            (load_warp_fused, (
+            (load_warp, (
                 FusedSource(q, k, v, c_ptr, beta_ptr, 1, token_0, h * K, column), ring, v_0, v_1,
                 tokens,
             )),
         ],
         worker_num_warps=[4, 4, 2, 1],
-        worker_num_regs=[192, 96, 32, 32],
+        worker_num_regs=[192, 88, 40, 40],
     )  # fmt: skip
