@@ -18,7 +18,7 @@ import torch
 from torch.nn.functional import pad
 
 from .felt import LEAST
-from .local import run
+from .local import has_kernels, run
 
 SHORTEST, MOST = 1024, 8  # tokens of a block; blocks of a span, if that does not make them shorter
 
@@ -36,6 +36,7 @@ class Response:
     whose : [blocks], the state that a block feels, in `[pieces HV, ...]`; here the pieces are all
         those of the rank
     of : [spans at most MOST], the blocks of each span, and their number where there is none
+    in_one : whether a kernel corrects outputs, in one launch
     """
 
     tokens: list
@@ -44,12 +45,18 @@ class Response:
     at: torch.Tensor
     whose: torch.Tensor
     of: torch.Tensor
+    in_one: bool = False
 
     def correct(self, o, S):
         """Add O_F S^T to the outputs, [1, T, HV, V], in place; S is [pieces, HV, V, K].
 
         Rows past the end of a piece are its last one, and add nothing.
         """
+        if self.in_one:
+            from ..kernels.shards import correct
+
+            correct(o, self.O_F, S, self.at, self.whose)
+            return
         S = S.flatten(0, 1)[self.whose].to(self.O_F.dtype)
         read = torch.bmm(self.O_F, S.mT).flatten(0, 1).to(o.dtype)
         o.flatten(0, 2).index_add_(0, self.at.flatten(), read)
@@ -138,7 +145,7 @@ def respond(options, tokens, bounds, pieces, dtype):
     O_F, F = run(options | plain, (q, k, zeros, g, beta), {}, ones, None)
     F = joined(torch.cat([F.squeeze(1), ends]), rounds)
     O_F = torch.bmm(O_F.squeeze(2), F[before].to(O_F.dtype).mT)
-    return Response(counts, O_F, F[last], at, whose, of)
+    return Response(counts, O_F, F[last], at, whose, of, has_kernels(options, tokens))
 
 
 def places(spans, L, HV):
