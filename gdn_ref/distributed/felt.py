@@ -29,7 +29,7 @@ class Bounds:
     device finds these, and the host does the rest.
 
     g, beta : log-decays, or None, and strengths, as the recurrence has them
-    growth : for each piece, [blocks, HV]: no c_t in the block is larger
+    growth : for each piece, [blocks, H]: no c_t in the block is larger, in any value head
     """
 
     def __init__(self, options, k, g, beta, gate, pieces, dtype):
@@ -69,19 +69,18 @@ class Bounds:
     def largest(self, extremes):
         """Of one piece; in NumPy, for threads that have to wake up take longer than this."""
         low, high, *decays = extremes
-        growth = np.log(np.maximum(np.maximum(abs(1 - low), abs(1 - high)), 1))
+        growth = np.log1p(np.maximum(np.maximum(-low, high - 2), 0))  # of |1 - step| beyond 1
         whole = inside = BLOCK * growth
         if decays:
             total, largest = decays
             whole, inside = total + whole, np.maximum(BLOCK * largest + inside, 0)
-        before = np.concatenate([np.zeros_like(whole[:1]), whole.cumsum(0)[:-1]])
-        return before + inside
+        inside[1:] += whole.cumsum(0)[:-1]  # from the beginning of the piece
+        return inside.reshape(len(inside), self.H, -1).max(2)
 
     def tokens(self, piece, growth, least):
-        """Of one piece, up to the last block that can feel so much."""
+        """Of one piece, up to the last block that can feel so much; the first one does."""
         is_felt = ~(growth < least)  # a NaN is
-        last = BLOCK * (np.arange(1, 1 + len(is_felt))[:, None] * is_felt).max(0)
-        last = last.reshape(self.H, -1).max(1)
+        last = BLOCK * (len(is_felt) - is_felt[::-1].argmax(0))
         return np.minimum(last, piece.end - piece.begin).tolist()
 
 

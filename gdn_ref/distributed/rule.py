@@ -186,18 +186,18 @@ class Sharded(torch.autograd.Function):
         known = again(options, tensors, S, borders)  # the device has work while the host exchanges
         agreed = agree(cp, "backward of chunk_gated_delta_rule", dict)
 
+        maps, HV = {}, S.shape[1]
+        if cp.entered:
+            M = Response(None, O_F, F, at, whose, of).product(do, S.dtype)  # dO^T O_F
+            for p, F_p, M_p in zip(cp.entered, F.split(HV), M.split(HV), strict=True):
+                map_ = F_p.mT, M_p
+                maps[p.index] = map_ if p.after else (None, leaving(map_, dS_last[p.sequence]))
+        agreed()
+        came = incoming(cp, maps, S.new_empty(S.shape[1:]), reverse=True)
         dS_out = torch.zeros_like(S)  # of the state after each piece
         place, sequence = cp.where("ended", S.device)
         dS_out[place] = dS_last[sequence]
-        maps = {}
-        if cp.entered:
-            M = Response(None, O_F, F, at, whose, of).product(do, S.dtype)  # dO^T O_F
-            HV = S.shape[1]
-            for p, F_p, M_p in zip(cp.entered, F.split(HV), M.split(HV), strict=True):
-                map_ = F_p.mT, M_p
-                maps[p.index] = map_ if p.after else (None, leaving(map_, dS_out[p.index]))
-        agreed()
-        for index, dS in incoming(cp, maps, S.new_empty(S.shape[1:]), reverse=True).items():
+        for index, dS in came.items():
             dS_out[index] = dS
         *grads, dS = gradients(options, tensors, S, borders, do, dS_out, kept, known)
         dS_first = None
