@@ -45,6 +45,8 @@ def correct_case(HV, K, V, dtype):
 def correct_kernel(given: CorrectGiven, case: tl.constexpr):
     K: tl.constexpr = case.K
     V: tl.constexpr = case.V
+    BK: tl.constexpr = case.BK
+    PRECISION: tl.constexpr = case.PRECISION
     block = tl.program_id(0).to(tl.int64)
     r = tl.program_id(1) * case.ROWS + tl.arange(0, case.ROWS)
     i = tl.program_id(2) * case.BV + tl.arange(0, case.BV)
@@ -55,13 +57,13 @@ def correct_kernel(given: CorrectGiven, case: tl.constexpr):
     there = own & (i < V)[None, :]
 
     read = tl.zeros([case.ROWS, case.BV], tl.float32)
-    for begin in tl.static_range(0, K, case.BK):
-        d = begin + tl.arange(0, case.BK)[None, :]
+    for begin in tl.static_range(0, K, BK):
+        d = begin + tl.arange(0, BK)[None, :]
         O_F_at = (block * given.L + r)[:, None] * K + d
         O_F = tl.load(given.O_F_ptr + O_F_at, mask=own & (d < K), other=0.0)
         S_at = (whose * V + i)[:, None] * K + d
         S = tl.load(given.S_ptr + S_at, mask=(i < V)[:, None] & (d < K), other=0.0)
-        read += tl.dot(O_F, tl.trans(S.to(O_F.dtype)), input_precision=case.PRECISION)
+        read += tl.dot(O_F, tl.trans(S.to(O_F.dtype)), input_precision=PRECISION)
     o_ptr = given.o_ptr + row[:, None] * V + i[None, :]
     o = tl.load(o_ptr, mask=there, other=0.0)
     tl.store(o_ptr, (o.to(tl.float32) + read).to(o.dtype), mask=there)

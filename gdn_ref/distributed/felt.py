@@ -35,19 +35,19 @@ class Bounds:
     def __init__(self, options, k, g, beta, gate, pieces, dtype):
         self.g, self.beta = active(options, g, beta, gate, dtype)
         self.pieces, self.H = pieces, k.shape[2]
-        step = self.beta[0]
+        step = self.beta
         if not options["use_qk_l2norm_in_kernel"]:  # else no key is longer than 1
-            length = k[0].to(dtype).square().sum(-1)
-            step = step * length.repeat_interleave(step.shape[1] // self.H, 1)
+            length = k.to(dtype).square().sum(-1)
+            step = step * length.repeat_interleave(step.shape[2] // self.H, 2)
         self.growth = [self.largest(self.extremes(step, piece.rows)) for piece in pieces]
 
     def extremes(self, step, rows):
         """Smallest and largest step, sum and largest of the log-decays, of each block and head."""
-        found = list(blocks(step[rows]).aminmax(dim=1))
+        found = list(blocks(step[:, rows]).aminmax(dim=2))
         if self.g is not None:
-            decays = blocks(self.g[0, rows])
-            found += [decays.sum(1, dtype=torch.float64), decays.amax(1)]
-        return torch.stack(found).double().cpu().numpy()
+            decays = blocks(self.g[:, rows])
+            found += [decays.sum(2, dtype=torch.float64), decays.amax(2)]
+        return torch.cat(found).double().cpu().numpy()
 
     def answered(self, least_of_states, least_of_outputs):
         """For each piece, by key head: the tokens to be answered for.
@@ -85,9 +85,9 @@ class Bounds:
 
 
 def blocks(x):
-    """[tokens, heads] as [blocks, BLOCK, heads], with zeros at the end."""
-    missing = -len(x) % BLOCK
-    return (pad(x, (0, 0, 0, missing)) if missing else x).unflatten(0, (-1, BLOCK))
+    """[1, tokens, heads] as [1, blocks, BLOCK, heads], with zeros at the end."""
+    missing = -x.shape[1] % BLOCK
+    return (pad(x, (0, 0, 0, missing)) if missing else x).unflatten(1, (-1, BLOCK))
 
 
 def active(options, g, beta, gate, dtype):
