@@ -2,14 +2,15 @@
 
 import pytest
 import torch
-from tolerances import assert_close
+from tolerances import KERNEL_BFLOAT16, KERNEL_FLOAT16, KERNEL_FLOAT32, assert_close
 
 pytest.importorskip("triton")
 pytestmark = [pytest.mark.interpreter, pytest.mark.usefixtures("unwritten_memory_is_nan", "fenced")]
 
 from gdn_ref.distributed.response import Response  # noqa: E402
 
-TOLERANCE = {torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 1e-2}
+TOLERANCE = {torch.float32: KERNEL_FLOAT32, torch.float16: KERNEL_FLOAT16}
+TOLERANCE[torch.bfloat16] = KERNEL_BFLOAT16
 
 
 def given(dtype, device, T=150, HV=3, K=20, V=24, L=40, seed=0):
