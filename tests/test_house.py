@@ -24,6 +24,7 @@ MAY_ASK = {  # what a folder or module of the kernels imports, besides itself
     "decode": {"common", "host"},
     "conv": {"common", "host"},
     "activations": {"common", "host"},
+    "shards": {"common", "host"},
     "rule": {"common", "host", "forward", "backward", "decode", "activations"},
     "first": set(),
 }

@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import gdn_ref
 from gdn_ref import distributed
-from gdn_ref.distributed import CPContext, felt, response, rule
+from gdn_ref.distributed import CPContext, felt, local, response, rule
 
 F64 = {"dtype": torch.float64}
 OPTIONS = {
@@ -69,11 +69,11 @@ def test_a_head_is_answered_for_as_long_as_it_feels_the_state(decays, counts):
     assert found.tokens == counts
     O, F = carried(given, use_qk_l2norm_in_kernel=True)
     forgotten = torch.tensor(counts[0]).repeat_interleave(HV // H) < T
-    assert not found.F[0, forgotten].any()
-    assert relative_error(found.F[0, ~forgotten], F[0, ~forgotten]) <= FORMS or forgotten.all()
+    assert not found.F[forgotten].any()
+    assert relative_error(found.F[~forgotten], F[0, ~forgotten]) <= FORMS or forgotten.all()
     left = O.clone()
     read = torch.zeros(T * HV, K, **F64)
-    read = read.index_add_(0, found.at.flatten(), found.O_F.flatten(0, 2)).view(T, HV, K)
+    read = read.index_add_(0, found.at.flatten(), found.O_F.flatten(0, 1)).view(T, HV, K)
     for h, n in enumerate(counts[0]):
         heads = slice(h * HV // H, (h + 1) * HV // H)
         assert relative_error(read[:n, heads], O[0, :n, heads]) <= FORMS
@@ -119,9 +119,7 @@ def test_the_gradient_of_the_state_is_the_product_with_what_is_read_of_it():
     do = torch.randn(1, T, HV, V, **F64)
     O, _ = carried(given, use_qk_l2norm_in_kernel=True)
     assert (
-        relative_error(
-            found.product(do, torch.float64)[0], torch.einsum("thv,thk->hvk", do[0], O[0])
-        )
+        relative_error(found.product(do, torch.float64), torch.einsum("thv,thk->hvk", do[0], O[0]))
         <= FORMS
     )
 
@@ -166,7 +164,38 @@ def test_few_calls_between_the_exchanges_however_many_heads(heads):
         ended = calls.count
         torch.autograd.grad(o, given, torch.ones_like(o))
     after, before = ended - exchanges[0], exchanges[1] - ended
-    assert after <= 26 and before <= 36, (after, before)
+    assert after <= 20 and before <= 20, (after, before)
+
+
+@pytest.mark.parametrize("heads", [1, 16])
+@pytest.mark.parametrize("decay", [-5.0, -0.2, 0.0])
+def test_few_calls_for_what_is_felt_however_many_heads(decay, heads):
+    """The run of the rule apart: 29 calls, and one more on a GPU, which sends it the places.
+
+    Eight blocks join in three rounds. What may pass the end of a piece takes seven calls more.
+    """
+    torch.manual_seed(0)
+    cp = CPContext.alone(torch.tensor([0, 2 * T]), 1, 2)
+    q, k = torch.randn(2, 1, T, heads, K, **F64)
+    v, beta = torch.randn(1, T, 2 * heads, V, **F64), torch.rand(1, T, 2 * heads, **F64)
+    given = q, k, v, torch.full((1, T, 2 * heads), decay, **F64), beta
+    o, S = torch.zeros_like(v), torch.zeros(1, 2 * heads, V, K, **F64)
+    bound, respond, correct, apart = Calls(), Calls(), Calls(), Calls()
+
+    def run(*arguments):
+        with apart:
+            return local.run(*arguments)
+
+    with bound:  # two of them lay zeros after the last block
+        bounds = felt.Bounds(OPTIONS, k, *given[3:], {}, cp.entered, torch.float64)
+    with patch.object(response, "run", run), respond:
+        found = response.respond(OPTIONS, given, bounds, cp.entered, torch.float64)
+    with correct:
+        found.correct(o, S)
+    ends = 7 if found.tokens == [[T] * heads] else 0
+    assert bound.count <= 11, bound.count
+    assert respond.count - apart.count <= 29 + ends, respond.count - apart.count
+    assert correct.count <= 8, correct.count
 
 
 @pytest.mark.parametrize("gradient", [True, False])
@@ -179,3 +208,20 @@ def test_only_for_a_backward_pass_anything_is_kept(gradient):
         distributed.chunk_gated_delta_rule(*given, cp_context=cp, use_qk_l2norm_in_kernel=True)
     *_, keep = run.call_args.args
     assert keep == gradient
+
+
+def test_the_device_begins_before_the_ranks_compare_their_arguments():
+    """But not with arguments that this rank itself refuses."""
+    given, happened = tokens((-0.3,) * HV), []
+    cp = CPContext.alone(torch.tensor([0, T]), 0, 1)
+
+    def noting(name):
+        function = getattr(rule, name)
+        return lambda *given: happened.append(name) or function(*given)
+
+    with patch.multiple(rule, **{name: noting(name) for name in ("run", "tell", "incoming")}):
+        distributed.chunk_gated_delta_rule(*given, cp_context=cp)
+        assert happened == ["run", "tell", "incoming"]
+        with pytest.raises(ValueError, match="chunk_size"):
+            distributed.chunk_gated_delta_rule(*given, cp_context=cp, chunk_size=-1)
+        assert happened[3:] == ["tell"]

@@ -33,14 +33,23 @@ def agree(ctx, call, check):
     to be called before anything else is exchanged: it returns if `check` raised on no rank and
     returned the same on all. Until then a rank may work with what it has.
     """
-    if ctx.group is None:  # a context of a rank alone
-        check()
-        return lambda: None
-    given, error = {}, None
+    return tell(ctx, call, *checked(check))
+
+
+def checked(check):
+    """What `check` returns, and None; or None, and what it raised."""
     try:
-        given = check()
+        return check(), None
     except (TypeError, ValueError, ImportError) as raised:
-        error = raised
+        return None, raised
+
+
+def tell(ctx, call, given, error):
+    """The rest of `agree`; a rank that has found no error may have its device begin before."""
+    if ctx.group is None:  # a context of a rank alone
+        if error is not None:
+            raise error
+        return lambda: None
     digest = hashlib.sha256(repr((call, given, str(error))).encode()).digest()
     mine = torch.tensor([int.from_bytes(digest[:8], "big", signed=True)])
     everyone = [torch.empty_like(mine) for _ in range(ctx.ranks)]

@@ -29,25 +29,25 @@ class Bounds:
     device finds these, and the host does the rest.
 
     g, beta : log-decays, or None, and strengths, as the recurrence has them
-    growth : for each piece, [blocks, HV]: no c_t in the block is larger
+    growth : for each piece, [blocks, H]: no c_t in the block is larger, in any value head
     """
 
     def __init__(self, options, k, g, beta, gate, pieces, dtype):
         self.g, self.beta = active(options, g, beta, gate, dtype)
         self.pieces, self.H = pieces, k.shape[2]
-        step = self.beta[0]
+        step = self.beta
         if not options["use_qk_l2norm_in_kernel"]:  # else no key is longer than 1
-            length = k[0].to(dtype).square().sum(-1)
-            step = step * length.repeat_interleave(step.shape[1] // self.H, 1)
+            length = k.to(dtype).square().sum(-1)
+            step = step * length.repeat_interleave(step.shape[2] // self.H, 2)
         self.growth = [self.largest(self.extremes(step, piece.rows)) for piece in pieces]
 
     def extremes(self, step, rows):
         """Smallest and largest step, sum and largest of the log-decays, of each block and head."""
-        found = list(blocks(step[rows]).aminmax(dim=1))
+        found = list(blocks(step[:, rows]).aminmax(dim=2))
         if self.g is not None:
-            decays = blocks(self.g[0, rows])
-            found += [decays.sum(1, dtype=torch.float64), decays.amax(1)]
-        return torch.stack(found).double().cpu().numpy()
+            decays = blocks(self.g[:, rows])
+            found += [decays.sum(2, dtype=torch.float64), decays.amax(2)]
+        return torch.cat(found).double().cpu().numpy()
 
     def answered(self, least_of_states, least_of_outputs):
         """For each piece, by key head: the tokens to be answered for.
@@ -69,26 +69,25 @@ class Bounds:
     def largest(self, extremes):
         """Of one piece; in NumPy, for threads that have to wake up take longer than this."""
         low, high, *decays = extremes
-        growth = np.log(np.maximum(np.maximum(abs(1 - low), abs(1 - high)), 1))
+        growth = np.log1p(np.maximum(np.maximum(-low, high - 2), 0))  # of |1 - step| beyond 1
         whole = inside = BLOCK * growth
         if decays:
             total, largest = decays
             whole, inside = total + whole, np.maximum(BLOCK * largest + inside, 0)
-        before = np.concatenate([np.zeros_like(whole[:1]), whole.cumsum(0)[:-1]])
-        return before + inside
+        inside[1:] += whole.cumsum(0)[:-1]  # from the beginning of the piece
+        return inside.reshape(len(inside), self.H, -1).max(2)
 
     def tokens(self, piece, growth, least):
-        """Of one piece, up to the last block that can feel so much."""
+        """Of one piece, up to the last block that can feel so much; the first one does."""
         is_felt = ~(growth < least)  # a NaN is
-        last = BLOCK * (np.arange(1, 1 + len(is_felt))[:, None] * is_felt).max(0)
-        last = last.reshape(self.H, -1).max(1)
+        last = BLOCK * (len(is_felt) - is_felt[::-1].argmax(0))
         return np.minimum(last, piece.end - piece.begin).tolist()
 
 
 def blocks(x):
-    """[tokens, heads] as [blocks, BLOCK, heads], with zeros at the end."""
-    missing = -len(x) % BLOCK
-    return (pad(x, (0, 0, 0, missing)) if missing else x).unflatten(0, (-1, BLOCK))
+    """[1, tokens, heads] as [1, blocks, BLOCK, heads], with zeros at the end."""
+    missing = -x.shape[1] % BLOCK
+    return (pad(x, (0, 0, 0, missing)) if missing else x).unflatten(1, (-1, BLOCK))
 
 
 def active(options, g, beta, gate, dtype):

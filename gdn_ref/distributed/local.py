@@ -49,15 +49,27 @@ def gradients(options, tensors, S, cu_seqlens, do, dS_out, kept=(), again=None):
 
 def kernels(options, tensors, gradient):
     """Both passes of the Triton kernels, remembered for tensors like these; None without them."""
-    q, k, v, *_ = tensors
-    common = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
-    automatic = options["backend"] == "auto" and v.is_cuda and common != torch.float64
-    if options["backend"] != "triton" and not automatic:
+    if not has_kernels(options, tensors):
         return None
+    q, *_ = tensors
+    common = common_dtype(tensors)
     flags = ("use_qk_l2norm_in_kernel", "use_beta_sigmoid_in_kernel", "allow_neg_eigval")
     scale = q.shape[3] ** -0.5 if options["scale"] is None else float(options["scale"])
     given = (common, options["chunk_size"], gradient, scale, *(options[name] for name in flags))
     return prepared(both_passes, (*tensors, None, None), RULE, given)
+
+
+def has_kernels(options, tensors):
+    """Whether the Triton kernels run for q, k, v, .. like these."""
+    automatic = options["backend"] == "auto" and tensors[2].is_cuda
+    automatic = automatic and common_dtype(tensors) != torch.float64
+    return automatic or options["backend"] == "triton"
+
+
+def common_dtype(tensors):
+    """That of q, k and v together."""
+    q, k, v, *_ = tensors
+    return torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
 
 
 def both_passes(*arguments):
@@ -105,5 +117,4 @@ def split(x, pieces):
 
 def exact_dtype(q, k, v):
     """That of states and maps."""
-    common = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
-    return torch.promote_types(common, torch.float32)
+    return torch.promote_types(common_dtype((q, k, v)), torch.float32)

@@ -18,24 +18,25 @@ import torch
 from torch.nn.functional import pad
 
 from .felt import LEAST
-from .local import run
+from .local import has_kernels, run
 
 SHORTEST, MOST = 1024, 8  # tokens of a block; blocks of a span, if that does not make them shorter
 
 
 @dataclass
 class Response:
-    """Of the pieces that a state enters; a span is what one key head feels of one of them.
+    """Of the pieces that a state enters; a span is what one value head feels of one of them.
 
     All that comes after an exchange is few calls over all spans: the device is idle meanwhile.
 
     tokens : for each piece, how many of its tokens feel that state, by key head
-    O_F : [blocks, HV / H, L, K], what their queries read of that state, F_t q_t
-    F : [pieces, HV, K, K]
-    at : [blocks, HV / H, L], the rows of these tokens, value head by value head, in `[T HV, ...]`
-    whose : [blocks], the state that a block feels, key head by key head, in `[pieces H, ...]`; here
-        the pieces are all those of the rank
-    of : [spans, at most MOST], the blocks of each span, and their number where there is none
+    O_F : [blocks, L, K], what their queries read of that state, F_t q_t
+    F : [pieces HV, K, K]
+    at : [blocks, L, 1], the rows of these tokens, in `[T HV, ...]`
+    whose : [blocks], the state that a block feels, in `[pieces HV, ...]`; here the pieces are all
+        those of the rank
+    of : [spans at most MOST], the blocks of each span, and their number where there is none
+    in_one : whether a kernel corrects outputs, in one launch
     """
 
     tokens: list
@@ -44,23 +45,27 @@ class Response:
     at: torch.Tensor
     whose: torch.Tensor
     of: torch.Tensor
+    in_one: bool = False
 
     def correct(self, o, S):
         """Add O_F S^T to the outputs, [1, T, HV, V], in place; S is [pieces, HV, V, K].
 
         Rows past the end of a piece are its last one, and add nothing.
         """
-        group, V = self.O_F.shape[1], o.shape[3]
-        S = S.view(-1, group, *S.shape[2:])[self.whose].to(self.O_F.dtype).flatten(0, 1)
-        read = torch.bmm(self.O_F.flatten(0, 1), S.mT)
-        o.view(-1, V).index_add_(0, self.at.flatten(), read.view(-1, V).to(o.dtype))
+        if self.in_one:
+            from ..kernels.shards import correct
+
+            correct(o, self.O_F, S, self.at, self.whose)
+            return
+        S = S.flatten(0, 1)[self.whose].to(self.O_F.dtype)
+        read = torch.bmm(self.O_F, S.mT).flatten(0, 1).to(o.dtype)
+        o.flatten(0, 2).index_add_(0, self.at.flatten(), read)
 
     def product(self, do, dtype):
-        """dO^T O_F, [pieces, HV, V, K], added up in this dtype, float32 at least."""
-        dO = cut(do, do.shape[2], self.at).flatten(0, 1).squeeze(2)
-        M = product(dO.mT, self.O_F.flatten(0, 1), dtype).unflatten(0, self.O_F.shape[:2])
-        M = pad(M, (0, 0, 0, 0, 0, 0, 0, 1))[self.of].sum(1)
-        return M.view(*self.F.shape[:2], *M.shape[2:])
+        """dO^T O_F, [pieces HV, V, K], added up in this dtype, float32 at least."""
+        M = product(picked(do, self.at).squeeze(2).mT, self.O_F, dtype)
+        M = pad(M, (0, 0, 0, 0, 0, 1))[self.of]
+        return M.unflatten(0, (len(self.F), -1)).sum(1)
 
 
 def product(a, b, dtype):
@@ -104,44 +109,52 @@ class Beside:
             self.main.wait_stream(self.stream)
 
 
+@cache
+def one_and_zero(K, dtype, device):
+    """The identity, and it with a matrix of zeros, [2, K, K]."""
+    one = torch.eye(K, dtype=dtype, device=device)
+    return one, torch.stack([one, torch.zeros_like(one)])
+
+
 def respond(options, tokens, bounds, pieces, dtype):
     """The `Response` of these pieces: tokens as for `local.run`, F in this dtype."""
     q, k, v, *_ = tokens
-    H, K = k.shape[2:]
-    group, device = v.shape[2] // H, v.device
-    one = torch.eye(K, dtype=dtype, device=device)
+    (H, K), HV, device = k.shape[2:], v.shape[2], v.device
     counts = bounds.answered(*(LEAST * torch.finfo(x).eps for x in (dtype, v.dtype)))
-    spans = [(p, h, n) for p, ns in zip(pieces, counts, strict=True) for h, n in enumerate(ns)]
+    of_key = [h * H // HV for h in range(HV)]
+    spans = [(p, h, ns[of_key[h]]) for p, ns in zip(pieces, counts, strict=True) for h in range(HV)]
     L = block_length(max(n for *_, n in spans))
-    numbers = places(spans, L, H)
+    numbers = places(spans, L, HV)
     sent = torch.tensor(sum(numbers, [])).to(device, non_blocking=True)  # waits for no kernel
     first, end, whose, last, of, before, *rounds = sent.split([len(x) for x in numbers])
     count = len(first)
-    rows = first[:, None] + torch.arange(0, L * H, H, device=device)
-    at = rows.clamp(max=end[:, None])
-    q, k, g, beta = (None if x is None else cut(x, H, at) for x in (q, k, bounds.g, bounds.beta))
-    if any(p.begin + whole_blocks(n, L) * L > p.end for p, _, n in spans):  # these do nothing
-        past = (rows > end[:, None])[..., None]
+    at = rows = first.view(-1, 1, 1) + torch.arange(0, L * HV, HV, device=device)[:, None]
+    past = any(p.begin + whole_blocks(n, L) * L > p.end for p, _, n in spans)
+    if past:
+        at = rows.minimum(end.view(-1, 1, 1))
+    of_keys = at if H == HV else at // (HV // H)
+    q, k = picked(q, of_keys), picked(k, of_keys)
+    g, beta = (None if x is None else x.take(at) for x in (bounds.g, bounds.beta))
+    if past:  # these do nothing
+        past = rows > end.view(-1, 1, 1)
         g, beta = (None if x is None else x.masked_fill(past, 0) for x in (g, beta))
         q = q.masked_fill(past[..., None], 0)
-    ones = one.expand(count, group, K, K).contiguous()
-    zeros = v.new_zeros(count, L, group, K)
+    one, ends = one_and_zero(K, dtype, device)
+    ones, zeros = one.repeat(count, 1, 1, 1), v.new_zeros(count, L, 1, K)
     plain = {name: False for name in options if name.startswith(("use_gate", "use_beta", "allow"))}
     O_F, F = run(options | plain, (q, k, zeros, g, beta), {}, ones, None)
-    F = joined(torch.cat([F, ones[:1], torch.zeros_like(ones[:1])]), rounds)
-    O_F = O_F.transpose(1, 2) @ F[before].mT.to(O_F.dtype)
-    at = at[:, None] * group + torch.arange(group, device=device)[:, None]
-    F = F[last].view(len(pieces), -1, K, K)
-    return Response(counts, O_F, F, at, whose, of.view(len(spans), -1))
+    F = joined(torch.cat([F.squeeze(1), ends]), rounds)
+    O_F = torch.bmm(O_F.squeeze(2), F[before].to(O_F.dtype).mT)
+    return Response(counts, O_F, F[last], at, whose, of, has_kernels(options, tokens))
 
 
-def places(spans, L, H):
+def places(spans, L, HV):
     """What the device must know of the blocks of these spans, as lists, to be sent at once.
 
-    Of each block: its first row and its piece's last one, by key head; its state (`whose`). Of each
-    span its last block's map, and all of its blocks (`of`). Then for each block the one before it,
-    and for each round of `joined` the one so far before it; after the last block's map there are an
-    identity, for those that have none, and a zero, for spans whose last state has forgotten.
+    Of each block: its first row and its piece's last one, by value head; its state (`whose`). Of
+    each span its last block's map, and all of its blocks (`of`). Then for each block the one before
+    it, and for each round of `joined` the one so far before it; after the last block's map there
+    are an identity, for those that have none, and a zero, for spans whose last state has forgotten.
     """
     many = [whole_blocks(n, L) for *_, n in spans]
     blocks = [(p, h, n) for (p, h, _), m in zip(spans, many, strict=True) for n in range(m)]
@@ -153,9 +166,9 @@ def places(spans, L, H):
     felt = [n == p.end - p.begin for p, _, n in spans]
     held = zip(ends, many, strict=True)
     return [
-        [(p.begin + n * L) * H + h for p, h, n in blocks],
-        [(p.end - 1) * H + h for p, h, _ in blocks],
-        [p.index * H + h for p, h, _ in blocks],
+        [(p.begin + n * L) * HV + h for p, h, n in blocks],
+        [(p.end - 1) * HV + h for p, h, _ in blocks],
+        [p.index * HV + h for p, h, _ in blocks],
         [e - 1 if is_felt else one + 1 for e, is_felt in zip(ends, felt, strict=True)],
         [e - m + n if n < m else one for e, m in held for n in range(most)],
         earlier(1)[:one],
@@ -163,12 +176,12 @@ def places(spans, L, H):
     ]
 
 
-def cut(x, H, at):
-    """[1, T, heads, ...] as [blocks, L, heads / H, ...]: for each block the heads of a key head."""
-    x = x[0].unflatten(1, (H, -1))
+def picked(x, at):
+    """[1, T, heads, D] as [*at.shape, D]: these rows of `[T heads, D]`."""
+    heads, D = x.shape[2:]
     if x.is_contiguous():  # which is faster
-        return x.flatten(0, 1).index_select(0, at.flatten()).unflatten(0, at.shape)
-    return x[at // H, at % H]
+        return torch.embedding(x.view(-1, D), at)
+    return x[0, at // heads, at % heads]
 
 
 def block_length(longest):
@@ -182,11 +195,11 @@ def whole_blocks(n, length):
 
 
 def joined(F, rounds):
-    """The maps from the beginning of its span to the end of each block, [blocks, HV / H, K, K].
+    """The maps from the beginning of its span to the end of each block, [blocks, K, K].
 
     After each round a map is of twice as many blocks (eq-affine-compose), as in `tree`: a round has
     for each block the one so far before it, or an identity.
     """
     for before in rounds:
-        F = torch.bmm(F[before].flatten(0, 1), F.flatten(0, 1)).view(F.shape)
+        F = torch.bmm(F[before], F)
     return F

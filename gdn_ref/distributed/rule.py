@@ -26,6 +26,7 @@ has no use for O_F and F. `NOTES.md` in this folder of the repository sets other
 against this one.
 """
 
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -33,7 +34,7 @@ from torch.autograd.function import once_differentiable
 
 from .. import validation
 from ..types import Backend
-from .agreement import agree
+from .agreement import agree, checked, tell
 from .context import CPContext
 from .exchange import incoming, leaving
 from .felt import Bounds
@@ -118,13 +119,15 @@ def chunk_gated_delta_rule(
         shared = {"parallel": parallel, "output_final_state": output_final_state}
         return {**options, **shared, **looks, "requires_grad of any argument": gradient}
 
-    agreed = agree(cp_context, "chunk_gated_delta_rule", check)
+    given, error = checked(check)
+    ask = partial(tell, cp_context, "chunk_gated_delta_rule", given, error)
+    if error is not None or parallel != "sequence":  # which exchanges first
+        ask()()
     S = initial_state if initial_state is None or state_v_first else initial_state.mT
     if parallel == "sequence":
         gradient = torch.is_grad_enabled()  # within a function of autograd it never is
-        o, S = Sharded.apply(agreed, cp_context, options, gradient, *tensors.values(), S)
-    else:  # they exchange first
-        agreed()
+        o, S = Sharded.apply(ask, cp_context, options, gradient, *tensors.values(), S)
+    else:
         order = Relay.apply if parallel == "relay" else by_heads
         o, S = order(cp_context, options, *tensors.values(), S)
     return o, (S if state_v_first else S.mT).contiguous() if output_final_state else None
@@ -134,7 +137,7 @@ class Sharded(torch.autograd.Function):
     """Both passes; states are `[N, HV, V, K]`."""
 
     @staticmethod
-    def forward(ctx, agreed, cp, options, gradient, q, k, v, g, beta, A_log, dt_bias, S_first):
+    def forward(ctx, ask, cp, options, gradient, q, k, v, g, beta, A_log, dt_bias, S_first):
         tokens, gate = (q, k, v, g, beta), {"A_log": A_log, "dt_bias": dt_bias}
         K, (HV, V) = k.shape[3], v.shape[2:]
         exact = exact_dtype(q, k, v)
@@ -145,20 +148,21 @@ class Sharded(torch.autograd.Function):
         beside, response = Beside(v.device), None
         borders, keep = cp.borders("mine", v.device), gradient and any(ctx.needs_input_grad)
         o, S_out, *kept = run(options, tokens, gate, S, borders, keep)
-        agreed()  # while the device is busy
+        agreed = ask()  # while the device is busy
         maps = {p.index: (None, S_out[p.index]) for p in cp.fresh}
         if cp.entered:
             with beside:
                 bounds = Bounds(options, k, g, beta, gate, cp.entered, exact)
                 response = respond(options, tokens, bounds, cp.entered, exact)
             beside.join()
-            maps |= {
-                p.index: (F, S_out[p.index]) for p, F in zip(cp.entered, response.F, strict=True)
-            }
+            F = response.F.split(HV)
+            maps |= {p.index: (F_p, S_out[p.index]) for p, F_p in zip(cp.entered, F, strict=True)}
+        agreed()
         states = incoming(cp, maps, S.new_empty(HV, V, K))
         for p in cp.entered:
             S[p.index] = states[p.index]
-            S_out[p.index] = leaving(maps[p.index], S[p.index])  # S F + G
+            F, G = maps[p.index]
+            G.baddbmm_(states[p.index], F)  # S F + G, in S_out
         if response:
             response.correct(o, S)  # O_0 + O_F S^T
         S_last = S.new_zeros(cp.N, HV, V, K)
@@ -178,21 +182,22 @@ class Sharded(torch.autograd.Function):
         cp, options = ctx.cp, ctx.options
         *tensors, S_first, S, O_F, F, at, whose, of = ctx.saved_tensors[:14]
         kept = ctx.saved_tensors[14:]
-        agreed = agree(cp, "backward of chunk_gated_delta_rule", dict)
         borders = cp.borders("mine", S.device)
         known = again(options, tensors, S, borders)  # the device has work while the host exchanges
+        agreed = agree(cp, "backward of chunk_gated_delta_rule", dict)
 
+        maps, HV = {}, S.shape[1]
+        if cp.entered:
+            M = Response(None, O_F, F, at, whose, of).product(do, S.dtype)  # dO^T O_F
+            for p, F_p, M_p in zip(cp.entered, F.split(HV), M.split(HV), strict=True):
+                map_ = F_p.mT, M_p
+                maps[p.index] = map_ if p.after else (None, leaving(map_, dS_last[p.sequence]))
+        agreed()
+        came = incoming(cp, maps, S.new_empty(S.shape[1:]), reverse=True)
         dS_out = torch.zeros_like(S)  # of the state after each piece
         place, sequence = cp.where("ended", S.device)
         dS_out[place] = dS_last[sequence]
-        maps = {}
-        if cp.entered:
-            M = Response(None, O_F, F, at, whose, of).product(do, S.dtype)  # dO^T O_F
-            for p, F_p, M_p in zip(cp.entered, F, M, strict=True):
-                map_ = F_p.mT, M_p
-                maps[p.index] = map_ if p.after else (None, leaving(map_, dS_out[p.index]))
-        agreed()
-        for index, dS in incoming(cp, maps, S.new_empty(S.shape[1:]), reverse=True).items():
+        for index, dS in came.items():
             dS_out[index] = dS
         *grads, dS = gradients(options, tensors, S, borders, do, dS_out, kept, known)
         dS_first = None

@@ -64,6 +64,7 @@ from gdn_ref.kernels.forward.transform import ut_transform_kernel
 from gdn_ref.kernels.forward.transform_mma import ut_transform_16bit_kernel
 from gdn_ref.kernels.forward.weigh import HEADS, weigh_kernel
 from gdn_ref.kernels.host.tiles import dot_precision, gradient_tiles, tile_rule
+from gdn_ref.kernels.shards import correct_case, correct_kernel
 
 RECORD = Path(__file__).parents[2] / "book" / "_data" / "bench" / "compiled.json"
 NAME = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
@@ -201,6 +202,17 @@ def activation_configurations(capability):
         for kernel in (activate_kernel, activation_gradients_kernel):
             name = f"activations {kernel.__name__} K={K}"
             yield name, kernel, signature, constants, {"num_warps": 4}
+
+
+def shard_configurations(capability):
+    """The same for what corrects the outputs of a shard."""
+    for K, V, dtype in CASES:
+        vectors, places = f"*{NAME[dtype]}", "*i64"
+        signature = {"O_F_ptr": vectors, "S_ptr": "*fp32", "at_ptr": places, "whose_ptr": places}
+        signature |= {"o_ptr": vectors, "L": "i32"}
+        name = f"correction K={K} V={V} {str(dtype).removeprefix('torch.')}"
+        constants = correct_case(32, K, V, dtype)._asdict()
+        yield name, correct_kernel, signature, constants, {"num_warps": 4}
 
 
 def hopper_configurations(capability):
@@ -428,7 +440,12 @@ CAPABILITIES = (80, 86, 90, 100, 120)
 FAMILIES = {  # of kernels, each some seconds to compile
     "forward": (forward_configurations,),
     "backward": (backward_configurations,),
-    "others": (first_configurations, recurrent_configurations, activation_configurations),
+    "others": (
+        first_configurations,
+        recurrent_configurations,
+        activation_configurations,
+        shard_configurations,
+    ),
     "convolution": (convolution_configurations,),
     "hopper": (hopper_configurations,),
     "hopper-backward": (hopper_backward_configurations, whole_chunk_configurations),
