@@ -19,8 +19,11 @@ DRAWN = {  # which of them is a draw, by its arithmetic and its number
 SIZES = {
     GENERIC: (6, 4, 3), UNIT: (7, 5, 8), DEPENDENT: (5, 3, 4), LONG: (19, 4, 2), SINGLE: (1, 2, 3),
 }  # fmt: skip
-FEWER = {  # labels that take so many tokens of a draw at most
-    "eq-inverse-paths": 8,  # its paths are written out: 2^17 lead from the first of 19 to the last
+FEW = 8
+TAKE_FEW = {  # labels that take the first tokens of a draw, so many at most: why
+    "eq-inverse-paths": "each path is written out; from the first of 19 to the last lead 2^17",
+    "eq-family-join": "it is asked of every three tokens, and has no power of a matrix",
+    "eq-family-split": "it is asked of every three tokens, and has no power of a matrix",
 }
 
 # Properties of test data that hide mistakes (`slips` says which): a draw may have one of them.
@@ -43,6 +46,11 @@ def sizes(draw):
         T, d_v = min(T, 4), 2  # fewer keys than dimensions, and no two sizes equal
     T = 1 if draw.easy == ONE_TOKEN else T
     return T, d_k + again, d_k if draw.easy == EQUAL_SIZES else d_v + again % 2
+
+
+def few(*rows):
+    """The first tokens of these rows, for `TAKE_FEW`."""
+    return [x[:FEW] for x in rows]
 
 
 def keys(draw, T, d_k):
