@@ -364,3 +364,26 @@ BENT = [
     ("eq-transition-power", "\\alpha^n", "\\alpha^{4-|n-4|}"),  # n = 5: exponent 3
     ("eq-family-share", "\\frac{c+1}{C+1}", "\\frac{9-|c-8|}{C+1}"),  # c = 9: 8 for 10
 ]
+
+
+def powers(A, factors):
+    """`(I - A)(I + A^2)(I + A^4) ...`: the inverse of I + A where A^(2^factors) is zero."""
+    return rf"(\mathbf{{I}}-{A})" + "".join(
+        rf"(\mathbf{{I}}+{A}^{{{2**n}}})" for n in range(1, factors)
+    )
+
+
+# So many powers of A that they invert I + A in 8 tokens, or in 16. The draws had 8 at most.
+PASSED_POWERS = [
+    (label, old, new.replace("INVERSE", powers(A, factors)))
+    for factors in (3, 4)
+    for A, label, old, new in [
+        (r"\mathbf{A}", "eq-wy-w", r"(\mathbf{I} + \mathbf{A})\,\mathbf{W} = \mathbf{B}\mathbf{K}", r"\mathbf{W} = INVERSE\,\mathbf{B}\mathbf{K}"),
+        (r"\mathbf{A}", "eq-delta-solve", r"(\mathbf{I}+\mathbf{A})\,\mathbf{E}=\mathbf{B}", r"\mathbf{E}=INVERSE\,\mathbf{B}"),
+        (r"\tilde{\mathbf{A}}", "eq-gdn-ut-transform", r"(\mathbf{I}+\tilde{\mathbf{A}})^{-1}\mathbf{B}", r"INVERSE\mathbf{B}"),
+        (r"\tilde{\mathbf{A}}", "eq-gdn-w-gated", r"(\mathbf{I}+\tilde{\mathbf{A}})^{-1}\mathbf{B}\,\mathbf{D}_\gamma", r"INVERSE\mathbf{B}\,\mathbf{D}_\gamma"),
+        (r"\tilde{\mathbf{A}}", "eq-chunk-stages", r"\partial\tilde{\mathbf{A}}\,\tilde{\mathbf{T}}", r"\partial\tilde{\mathbf{A}}\,INVERSE\mathbf{B}"),
+        (r"\tilde{\mathbf{A}}", "eq-transposed-delta", r"\tilde{\mathbf{T}}^\top", r"\mathbf{B}\,\bigl(INVERSE\bigr)^\top"),
+        (r"\tilde{\mathbf{A}}", "eq-transposed-gradients", r"\mathrm{d}\mathbf{E}^\top\,\mathbf{L}", r"\mathrm{d}\mathbf{E}^\top\,INVERSE"),
+    ]
+]  # fmt: skip

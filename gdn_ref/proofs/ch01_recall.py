@@ -52,7 +52,8 @@ def exact_recall_in_code(shift=0, cosine=0.0, norm=1.0):
 
     def printed(at):
         keys, values = (
-            np.concatenate([at(rf"\boldsymbol{{{x}}}_{j}").T for j in at.range("j")]) for x in "kv"
+            np.concatenate([at(rf"\boldsymbol{{{x}}}_{{{j}}}").T for j in at.range("j")])
+            for x in "kv"
         )
         return linear_attention.recurrent(keys, keys, values)[1] @ at(r"\boldsymbol{k}_j")
 

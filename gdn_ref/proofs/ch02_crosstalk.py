@@ -213,7 +213,7 @@ def mean_squared_crosstalk(
             residual.append(sp.expand(total / len(units) ** 3 - claim))
 
     def others(at):
-        values = [at(rf"\boldsymbol{{v}}_{i + 1}") for i in counted(at.scope["j"] - 1, at("n"))]
+        values = [at(rf"\boldsymbol{{v}}_{{{i + 1}}}") for i in counted(at.scope["j"] - 1, at("n"))]
         return sum((value**2).sum() for value in values)
 
     squares = sp.Symbol("others")

@@ -101,7 +101,7 @@ def margin_in_code(own=1, candidate=1):
         return 1 - wrong @ value + sum(noise)
 
     def printed(at):
-        j, value = at.scope["j"], lambda x: at(rf"\boldsymbol{{v}}_{x}")[:, 0]
+        j, value = at.scope["j"], lambda x: at(rf"\boldsymbol{{v}}_{{{x}}}")[:, 0]
         others = [i for i in at.range("i") if i != j]
         overlaps = [at(rf"\rho_{{{i},{j}}}") for i in others]
         return parts(overlaps, value("j"), map(value, others), value("c"))

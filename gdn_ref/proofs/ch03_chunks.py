@@ -178,7 +178,7 @@ def states_first_then_outputs(inclusive=False, late=0, read=1, first=1):
         return [S] * late + states[: len(states) - late]
 
     def printed(at):
-        of_chunks = ([at(rf"\mathbf{{{x}}}_{n}") for n in at.range("n")] for x in "VK")
+        of_chunks = ([at(rf"\mathbf{{{x}}}_{{{n}}}") for n in at.range("n")] for x in "VK")
         return before_each(at(r"\mathbf{S}_0"), *of_chunks)[at("n") - 1]
 
     on_page("eq-chunk-states", printed)

@@ -45,7 +45,7 @@ def stretches_join(log_Gamma=stretch, log_gamma=lambda r: stretch(0, r)):
         def decay(at):
             here = {x: at.scope[str(x)] for x in logarithm.free_symbols if str(x) in at.scope}
             terms = logarithm.subs(here).doit()
-            decays = {x: at(rf"\alpha_{x.indices[0]}") for x in terms.atoms(Indexed)}
+            decays = {x: at(rf"\alpha_{{{x.indices[0]}}}") for x in terms.atoms(Indexed)}
             return float(
                 exp(terms.subs({x: log(Float(a)) if a else -oo for x, a in decays.items()}))
             )
@@ -76,7 +76,7 @@ def sums_of_logarithms(last=lambda r: r + 1, sums=sum):
     logs = symbols("g_:6")
 
     def printed(at):
-        return exp(sums([at(f"g_{j}") for j in range(1, last(at.n - 1) + 1)]))
+        return exp(sums([at(f"g_{{{j}}}") for j in range(1, last(at.n - 1) + 1)]))
 
     on_page("eq-gamma", printed, of=1)
     return [exp(sums(logs[: last(r)])) - prod(exp(g) for g in logs[: r + 1]) for r in range(4)]
@@ -96,7 +96,7 @@ def the_package_decays_from_the_start(late=0, base=np.e):
     log_decays = hard_inputs()[3]
 
     def printed(at):
-        return decay(np.array([at(f"g_{j}") for j in at.range("r")]))[0][at.scope["r"] - 1]
+        return decay(np.array([at(f"g_{{{j}}}") for j in at.range("r")]))[0][at.scope["r"] - 1]
 
     on_page("eq-gamma", printed, of=1)
     alpha = base**log_decays

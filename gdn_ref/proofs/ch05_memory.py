@@ -47,11 +47,11 @@ def repeated_key(keep=lambda b: 1 - b, share=lambda b: b, after=1):
         residual.append(expand(reduce(state * key, KEY).subs(n, 1) - claim))
 
     def printed(at):
-        b = [at(rf"\beta_{i}") for i in range(1, at.scope["m"] + 1)]
+        b = [at(rf"\beta_{{{i}}}") for i in range(1, at.scope["m"] + 1)]
         answer = prod(map(keep, b)) * at(r"\mathbf{S}_0\boldsymbol{k}")
         for i, strength in enumerate(b, 1):
             later = prod(map(keep, b[i - 1 + after :]))
-            answer = answer + share(strength) * later * at(rf"\boldsymbol{{v}}_{i}")
+            answer = answer + share(strength) * later * at(rf"\boldsymbol{{v}}_{{{i}}}")
         return answer
 
     on_page("eq-delta-overwrite", printed)
@@ -76,8 +76,8 @@ def repeated_key_in_code(last_only=False, mean=False):
     def printed(at):
         m, k = at.scope["m"], at(r"\boldsymbol{k}")
         start, tokens = at(r"\mathbf{S}_0"), range(1, m + 1)
-        values = np.array([at(rf"\boldsymbol{{v}}_{i}") for i in tokens]).reshape(m, len(start))
-        b, keys = np.array([at(rf"\beta_{i}") for i in tokens]), np.tile(k.T, (m, 1))
+        values = np.array([at(rf"\boldsymbol{{v}}_{{{i}}}") for i in tokens]).reshape(m, len(start))
+        b, keys = np.array([at(rf"\beta_{{{i}}}") for i in tokens]), np.tile(k.T, (m, 1))
         return delta_rule.recurrent(keys, keys, values, b, start)[1] @ k
 
     on_page("eq-delta-overwrite", printed, floats=True)

@@ -85,7 +85,7 @@ def parity(strength=2, on_zero=0, norm2=1):
         residual.append(expand(word - sign * (-1) ** bit * S * k))
     b = symbols("b")
     letters = {
-        sign: lambda at: (-1) ** sum(at(f"b_{t}") for t in range(1, at.scope["T"])),
+        sign: lambda at: (-1) ** sum(at(f"b_{{{t}}}") for t in range(1, at.scope["T"])),
         b: "b_T",
         S: r"\mathbf{S}_0",
         k: r"\boldsymbol{k}",

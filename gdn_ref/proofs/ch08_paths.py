@@ -60,7 +60,7 @@ s, sT, k, kT = symbols("s s^T k k^T", commutative=False)
 LEFT = {  # of key i, before token r
     sT: lambda at: joined(
         np.matmul,
-        [at(rf"\mathbf{{P}}_{l}") for l in range(at.scope["i"] + 1, at.scope["r"])],
+        [at(rf"\mathbf{{P}}_{{{l}}}") for l in range(at.scope["i"] + 1, at.scope["r"])],
         at(r"\boldsymbol{k}_i^\top"),
     ),
 }

@@ -36,11 +36,11 @@ def similar(left=gamma_r, right=one_over_gamma_i, Gamma=Gamma_ri):
 
     def printed(at):
         tokens = range(1, at("C") + 1)
-        c = [np.log(float(at(rf"\gamma_{t}"))) for t in tokens]
+        c = [np.log(float(at(rf"\gamma_{{{t}}}"))) for t in tokens]
 
         def entry(r, i):
-            letters = {c_r: c[r - 1], c_i: c[i - 1], beta: at(rf"\beta_{r}"),
-                       overlap: at(rf"\boldsymbol{{k}}_{r}^\top\boldsymbol{{k}}_{i}")}  # fmt: skip
+            keys = at(rf"\boldsymbol{{k}}_{{{r}}}^\top\boldsymbol{{k}}_{{{i}}}")
+            letters = {c_r: c[r - 1], c_i: c[i - 1], beta: at(rf"\beta_{{{r}}}"), overlap: keys}
             return float(divided.subs(letters)) if i < r else 0.0
 
         return np.array([[entry(r, i) for i in tokens] for r in tokens])

@@ -76,7 +76,7 @@ def transform_of_the_residual(place=lambda T, beta: rows(beta, T.T).T, matrix=la
 def of_page(at):
     """The strengths and the decay mask of the page."""
     tokens = at.range("r")
-    beta = np.array([at(rf"\beta_{r}") for r in tokens])
+    beta = np.array([at(rf"\beta_{{{r}}}") for r in tokens])
     return beta, np.array([[at(rf"\Gamma_{{{r},{i}}}") for i in tokens] for r in tokens])
 
 

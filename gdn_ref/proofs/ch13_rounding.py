@@ -140,8 +140,8 @@ def stages_add_up(
     costs = columns_cost(X, Y, Z), columns_cost(X2, Y2, Z2)
 
     def printed(at):
-        costs = [at(rf"\kappa_{s}^2") for s in at.range("s")]
-        return joined(costs, [at(rf"\rho_{s}") for s in at.range("s")])
+        costs = [at(rf"\kappa_{{{s}}}^2") for s in at.range("s")]
+        return joined(costs, [at(rf"\rho_{{{s}}}") for s in at.range("s")])
 
     on_page("eq-error-budget", printed)
     return total - 2**count * joined(costs, sizes)

@@ -124,7 +124,7 @@ def rectangles_by_row_and_column_sums(n=6, **changes):
     def printed(at):
         t = range(1, len(at(r"\mathbf{K}")) + 1)
         J = np.array([[at(f"J_{{{s},{i}}}") for i in t] for s in t])
-        a, b = (np.array([at(f"{x}_{i}") for i in t]) for x in "ab")
+        a, b = (np.array([at(f"{x}_{{{i}}}") for i in t]) for x in "ab")
         last = at(r"\gamma_C \langle \mathbf{S}, \mathrm{d}\mathbf{S}'\rangle")
         return crossings_by_sums(J, a, b, last, **changes)[at.scope["r"] - 1]
 

@@ -42,7 +42,7 @@ def padding_is_counted(
     for lengths in product(range(1, 6), repeat=3):
         batch = np.arange(max(lengths)) < np.array(lengths)[:, None]  # True: a token
         wrong += Fraction(int((~batch).sum()), batch.size) != claim(lengths)
-    on_page("eq-padding-share", lambda at: claim([at(f"L_{n}") for n in at.range("n")]))
+    on_page("eq-padding-share", lambda at: claim([at(f"L_{{{n}}}") for n in at.range("n")]))
     return wrong
 
 

@@ -51,7 +51,7 @@ def convolution_is_the_sum(tap=lambda i, W: i, activation=silu, inside=1, outsid
     """The package's convolution against the sum over the taps, channel by channel."""
 
     def of_page(at):
-        taps = [at(f"w_{i}") for i in range(at("W"))]
+        taps = [at(f"w_{{{i}}}") for i in range(at("W"))]
         last = window(at, at("t") - at("W") + 1, at("t"))
         return mixed(last, taps, inside * at.known("bias"), tap)
 
@@ -92,7 +92,7 @@ def state_carries_on(move=shift_in, keep=lambda x, y: x):
         """The channel's state before the first token and after each, by the rule."""
         states = [torch.tensor(window(at, 2 - at("W"), 0), dtype=torch.float64)[None]]
         for t in range(1, at("t") + 1):
-            new = torch.tensor([at(f"x_{t}")], dtype=torch.float64)
+            new = torch.tensor([at(f"x_{{{t}}}")], dtype=torch.float64)
             states.append(move(states[-1], keep(new, new)))
         return [tuple(map(float, S[0])) for S in states]
 
@@ -177,7 +177,7 @@ def answers_are_successors(back=1, correct=1):
     """The delta rule with orthonormal keys, one token back, against a search in the text."""
 
     def printed(at):
-        text = [at(f"c_{t}") for t in range(1, at("t") + 1)]
+        text = [at(f"c_{{{t}}}") for t in range(1, at("t") + 1)]
         found = successors(text)[-1]
         return at.known(r"\boldsymbol{v}")(found)
 

@@ -24,7 +24,7 @@ STEP = STATE * (D - a * b.T) + u * k.T
 def faded(letter):
     """The rows before token t, faded to the state that it reads."""
     return lambda at: np.array([
-        (at(rf"\mathbf{{D}}_{{{at.n - 1},{i}}}") @ at(rf"\boldsymbol{{{letter}}}_{i}"))[:, 0]
+        (at(rf"\mathbf{{D}}_{{{at.n - 1},{i}}}") @ at(rf"\boldsymbol{{{letter}}}_{{{i}}}"))[:, 0]
         for i in range(1, at.n)
     ]).reshape(at.n - 1, len(at(r"\boldsymbol{k}_1")))  # fmt: skip
 
@@ -176,7 +176,7 @@ def gated_delta(strength=beta, Gamma=alpha * Gamma_before):
 def minibatch(at=S, sign=1):
     """One step more, at the state before the batch; `a = eta k` reads, `u = eta v` is written."""
     before = S + sign * (U.T - S * B.T) * K  # B holds the rows a_i^T
-    rows = lambda at: at(r"\mathbf{K}") * [[at(rf"\eta_{i + 1}")] for i in range(at.n)]
+    rows = lambda at: at(r"\mathbf{K}") * [[at(rf"\eta_{{{i + 1}}}")] for i in range(at.n)]
     letters = {
         B: lambda at: rows(at)[:-1], a: lambda at: rows(at)[-1:].T, u: row_of(r"\mathbf{U}"),
     }  # fmt: skip

@@ -82,8 +82,11 @@ def of_page(at, **mistake):
     """Reads, outputs and the last state by the chunk form, of the page's chunk."""
     T = at("C")
     names = {name: rf"\boldsymbol{{{name}}}" for name in NAMES[1:]}
-    x = {n: np.array([at(f"{tex}_{t}")[:, 0] for t in range(1, T + 1)]) for n, tex in names.items()}
-    D = np.array([np.diag(at(rf"\mathbf{{D}}_{t}")) for t in range(1, T + 1)])
+    x = {
+        n: np.array([at(f"{tex}_{{{t}}}")[:, 0] for t in range(1, T + 1)])
+        for n, tex in names.items()
+    }
+    D = np.array([np.diag(at(rf"\mathbf{{D}}_{{{t}}}")) for t in range(1, T + 1)])
     return chunked(SimpleNamespace(**x, D=D, S=at(r"\mathbf{S}")), T, **mistake)
 
 

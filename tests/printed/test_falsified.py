@@ -15,6 +15,7 @@ from coinciding import (
     PASSED,
     PASSED_AGAIN,
     PASSED_CASES,
+    PASSED_POWERS,
     PASSED_THIRD,
 )
 from falsified import FALSIFIED, REVIEW
@@ -60,7 +61,8 @@ def problems_of(monkeypatch, label, old, new):
 
 
 @pytest.mark.parametrize(
-    "label, old, new", [*DESIGNED, *PASSED_AGAIN, *PASSED_THIRD, *PASSED_CASES]
+    "label, old, new",
+    [*DESIGNED, *PASSED_AGAIN, *PASSED_THIRD, *PASSED_CASES, *PASSED_POWERS],
 )
 def test_no_coincidence_hides_it(monkeypatch, label, old, new):
     """Or the numbers are so few that such a formula has to vanish: then these are too special."""

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gdn_ref.proofs import printed
 from gdn_ref.proofs.printed import World, altered, cases, pairs
 from gdn_ref.proofs.printed.draws import DRAWS
 from gdn_ref.proofs.printed.evaluate import Evaluator
@@ -145,7 +146,35 @@ def test_the_cases_that_the_rule_is_run_on():
 
     found = cases.contained([rule(draw.anew()) for draw in DRAWS["modular"]])
     assert set(found) == {
-        "1, 5, 6, 7, 8 tokens", "d_v below d_k", "d_v above d_k", "dependent keys",
+        "1, 5, 6, 7, 19 tokens", "d_v below d_k", "d_v above d_k", "dependent keys",
         "keys of a rank below both sizes", "keys of length 1 that are not orthogonal",
         "queries orthogonal to some keys", "a strength of 0", "a strength of 1", "a strength of 2",
     }  # fmt: skip
+
+
+def test_no_few_powers_invert_a_long_draw():
+    """The sixteenth power of A is not zero, not even without its first row or its last."""
+    import numpy as np
+
+    from gdn_ref.proofs.printed.rule import rule
+
+    (long,) = (draw for draw in DRAWS["modular"] if cases.case(draw) == cases.LONG)
+    letters = rule(long.anew()).letters
+    for A in (letters[r"\mathbf{A}"], letters[r"\tilde{\mathbf{A}}"]):
+        for part in (A[1:, 1:], A[:-1, :-1]):
+            assert np.any(np.linalg.matrix_power(part, 16) != 0)
+
+
+def test_what_takes_few_tokens_of_a_long_draw_is_named():
+    """One more has as few, which are a power of two and not taken from the draw."""
+    printed.load()
+    (long,) = (draw for draw in DRAWS["modular"] if cases.case(draw) == cases.LONG)
+    by_world = {}
+    for label, entry in printed.PRINTED.items():
+        if entry.arithmetic == "modular":
+            by_world.setdefault(entry.world, set()).add(label)
+    found = set()
+    for world, labels in by_world.items():
+        K = world(long.anew()).letters.get(r"\mathbf{K}")
+        found |= labels if getattr(K, "shape", (0,))[0] == cases.FEW else set()
+    assert found == {*cases.TAKE_FEW, "eq-inverse-doubling"}

@@ -2,7 +2,8 @@ r"""The cases that the draws of a world have together, and which of them its dat
 
 One draw is as general as it can be: any sizes, keys of any length that are correlated. In the
 others sizes differ, keys have length one or depend on one another, strengths are 0, 1 and 2, a
-query is orthogonal to some keys, and one draw has a single token.
+query is orthogonal to some keys, and one draw has a single token. In the long one A^16 is not zero:
+a few powers of A do not make up the inverse of I + A.
 """
 
 import numpy as np
@@ -16,8 +17,14 @@ DRAWN = {  # which of them is a draw, by its arithmetic and its number
     (True, 0): DEPENDENT, (True, 1): LONG, (True, 2): SINGLE,
 }  # fmt: skip
 SIZES = {
-    GENERIC: (6, 4, 3), UNIT: (7, 5, 8), DEPENDENT: (5, 3, 4), LONG: (8, 4, 2), SINGLE: (1, 2, 3),
+    GENERIC: (6, 4, 3), UNIT: (7, 5, 8), DEPENDENT: (5, 3, 4), LONG: (19, 4, 2), SINGLE: (1, 2, 3),
 }  # fmt: skip
+FEW = 8
+TAKE_FEW = {  # labels that take the first tokens of a draw, so many at most: why
+    "eq-inverse-paths": "each path is written out; from the first of 19 to the last lead 2^17",
+    "eq-family-join": "it is asked of every three tokens, and has no power of a matrix",
+    "eq-family-split": "it is asked of every three tokens, and has no power of a matrix",
+}
 
 # Properties of test data that hide mistakes (`slips` says which): a draw may have one of them.
 EMPTY, STILL, ORTHONORMAL = "an empty state", "no decay", "orthonormal keys"
@@ -39,6 +46,11 @@ def sizes(draw):
         T, d_v = min(T, 4), 2  # fewer keys than dimensions, and no two sizes equal
     T = 1 if draw.easy == ONE_TOKEN else T
     return T, d_k + again, d_k if draw.easy == EQUAL_SIZES else d_v + again % 2
+
+
+def few(*rows):
+    """The first tokens of these rows, for `TAKE_FEW`."""
+    return [x[:FEW] for x in rows]
 
 
 def keys(draw, T, d_k):

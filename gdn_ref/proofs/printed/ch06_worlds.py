@@ -102,7 +102,7 @@ def bits(draw, length=1):
     """Some bits: the state after each token, of strength 2b."""
     draw, (T, d_k, d_v) = draw.anew(), sizes(draw)
     k, S = length * orthonormal(draw, d_k)[0], draw.array(d_v, d_k)
-    b = [0, 1, 0, 1, 1, 0, 1, 1][-T:]
+    b = (3 * [0, 1, 0, 1, 1, 0, 1, 1])[-T:]
     one = 1 + 0 * k[0]
     beta = [2 * bit * one for bit in b]
     x = run(draw, [k] * T, [k] * T, [0 * S[:, 0]] * T, [one] * T, beta, S)

@@ -8,7 +8,7 @@ from ... import wy
 from ..ch08_inverses import paths, quarter
 from ..counting import known, multiplications
 from ..token_forms import solve
-from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, case, sizes
+from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, case, few, sizes
 from .rule import eye, inputs, orthonormal, run, ungated, with_letters, world_of
 from .values import Depends, Family, Refused, columns
 from .world import World
@@ -37,6 +37,8 @@ def right_sides(draw):
 @cache
 def of_paths(draw):
     """The inverse, from the token loop, and all paths from token to token: m and n_0 to n_m."""
+    *tokens, S = inputs(draw, decay=False)
+    x = run(draw, *few(*tokens), S)
 
     def cases(i, r):
         return [{"m": len(path) - 1, "path": path} for path in paths(i, r)]
@@ -45,7 +47,7 @@ def of_paths(draw):
         return Depends(lambda at: among(dict(enumerate(at["path"])))[(j,)])
 
     letters = {"paths": cases, "n_": Family(token)}
-    return with_letters(ungated(draw), letters)
+    return with_letters(world_of(draw, x, decay=False), letters)
 
 
 @cache

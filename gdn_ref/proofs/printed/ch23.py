@@ -90,6 +90,13 @@ def family(draw):
 
 
 @cache
+def family_of_few(draw):
+    """The same for few tokens."""
+    *tokens, S = vectors(draw.anew(3))
+    return run(draw, *cases.few(*tokens), S)
+
+
+@cache
 def erased_where_written(draw):
     """The same with `b = k`."""
     D, q, k, u, a, _, S = vectors(draw.anew(3))
@@ -97,7 +104,7 @@ def erased_where_written(draw):
 
 
 printed("eq-family-recurrence", family, against=LOOP, defines=True)
-printed("eq-family-join", family, against="products of the decays, token by token")
+printed("eq-family-join", family_of_few, against="products of the decays, token by token")
 printed("eq-family-interaction", family, against="rows that fade, token by token", defines=True)
 printed("eq-family-unrolled eq-family-read eq-family-output eq-family-state", family, against=LOOP)
 SAME = "what is erased is what is written, b = k"
@@ -114,7 +121,7 @@ printed(
 )
 printed(
     "eq-family-split",
-    family,
+    family_of_few,
     against="products of the decays, token by token",
     anything=r"\boldsymbol{k} \boldsymbol{q}",
 )

@@ -81,10 +81,12 @@ def residues(numbers):
     return found.reshape(numbers.shape)
 
 
-def gradient(function, x, exact):
-    """The derivatives of a number `function(x)` by each entry of x, one dual number at a time."""
+def gradient(function, x, exact, where=None):
+    """The derivatives of a number `function(x)` by each entry of x, one dual number at a time; by
+    the entries `where` this mask is not 0, if the function reads no other."""
     found = np.zeros(x.shape, dtype=object if exact else float)
-    for at in np.ndindex(x.shape):
+    for at in np.argwhere(np.ones(x.shape) if where is None else where):
+        at = tuple(at)
         moved = x.astype(object)
         moved[at] = Dual(x[at], 1)
         found[at] = getattr(function(moved), "change", 0)

@@ -81,8 +81,9 @@ def gradients(draw):
     )
     dO, dS_next = draw.array(*x.v.shape), draw.array(*x.S.shape)
 
-    def by(name, value, loss=loss_of, **more):
-        return gradient(lambda y: loss(x, dO, dS_next, **more, **{name: y}), value, draw.exact)
+    def by(name, value, loss=loss_of, where=None, **more):
+        of = lambda y: loss(x, dO, dS_next, **more, **{name: y})
+        return gradient(of, value, draw.exact, where)
 
     T, zeros, after = len(x.k), 0 * x.alpha, [x.S, *x.states[1:]]
     dq, dv, dbeta, dS = by("q", x.q), by("v", x.v), by("beta", x.beta), by("S", x.S)
@@ -100,11 +101,13 @@ def gradients(draw):
     A = base.letters[r"\tilde{\mathbf{A}}"]
     R = x.deltas + A @ x.deltas  # the right side whose solution the corrections are
     dR = gradient(lambda y: loss_of_corrections(x, dO, dS_next, solved(A, y)), R, draw.exact)
-    dA = np.tril(
-        gradient(lambda y: loss_of_corrections(x, dO, dS_next, solved(y, R)), A, draw.exact), -1
+    lower, strict = np.tri(T), np.tri(T, k=-1)  # what the loops read of pairs of tokens
+    dA = gradient(
+        lambda y: loss_of_corrections(x, dO, dS_next, solved(y, R)), A, draw.exact, strict
     )
-    X, N = by("qk", x.q @ x.k.T, loss_of_chunk), by("kk", x.k @ x.k.T, loss_of_chunk)
-    J = x.Gamma * by("Gamma", x.Gamma, loss_of_chunk)
+    X = by("qk", x.q @ x.k.T, loss_of_chunk, lower)
+    N = by("kk", x.k @ x.k.T, loss_of_chunk, strict)
+    J = x.Gamma * by("Gamma", x.Gamma, loss_of_chunk, lower)
     a = x.gamma * by("gamma", x.gamma, loss_of_chunk)
     b = x.Gamma[-1] * by("end", x.Gamma[-1], loss_of_chunk)
     # c_r = g_1 + ... + g_r stands in gamma_r, in row r and, with a minus, in column r of Gamma

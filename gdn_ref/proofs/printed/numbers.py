@@ -8,6 +8,17 @@ from ..modular import P
 from .values import NotExact, Refused
 
 
+def _with_a_number(operation):
+    """An operator of a residue with a residue, or with another number that is exact."""
+
+    def apply(self, other):
+        if type(other) is Residue:
+            return Residue(operation(self.n, other.n))
+        return Residue(operation(self.n, _number(other))) if _mine(other) else NotImplemented
+
+    return apply
+
+
 class Residue:
     """An integer modulo the prime p = 2^61 - 1."""
 
@@ -16,17 +27,12 @@ class Residue:
     def __init__(self, n):
         self.n = n % P
 
-    def __add__(self, other):
-        return Residue(self.n + _number(other)) if _mine(other) else NotImplemented
-
-    def __sub__(self, other):
-        return Residue(self.n - _number(other)) if _mine(other) else NotImplemented
+    __add__ = __radd__ = _with_a_number(operator.add)
+    __mul__ = __rmul__ = _with_a_number(operator.mul)
+    __sub__ = _with_a_number(operator.sub)
 
     def __rsub__(self, other):
         return Residue(_number(other) - self.n)
-
-    def __mul__(self, other):
-        return Residue(self.n * _number(other)) if _mine(other) else NotImplemented
 
     def __truediv__(self, other):
         if not _mine(other):
@@ -49,8 +55,6 @@ class Residue:
 
     def __hash__(self):
         return hash(self.n)
-
-    __radd__, __rmul__ = __add__, __mul__
 
     def __repr__(self):
         return f"Residue({self.n})"
