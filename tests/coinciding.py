@@ -364,3 +364,12 @@ BENT = [
     ("eq-transition-power", "\\alpha^n", "\\alpha^{4-|n-4|}"),  # n = 5: exponent 3
     ("eq-family-share", "\\frac{c+1}{C+1}", "\\frac{9-|c-8|}{C+1}"),  # c = 9: 8 for 10
 ]
+
+# A letter had few values, and a polynomial met a quotient at all of them.
+FEW_VALUES = [
+    ("eq-cache-crossover", r"\frac{b_S}{b}", r"\frac{b_S\,(b^2 - 14\,b + 56)}{64}"),
+    ("eq-mask-blocks", r"\mathbf{1} & \mathbf{1} & \mathbf{M}_C", r"\tfrac{C^2-9C+26}{24}\,\mathbf{1}\,\mathbf{1} & \mathbf{1} & \mathbf{M}_C"),
+    ("eq-best-decay", r"\frac{m}{m+1}", r"\frac{120+326\,m-101\,m^2+16\,m^3-m^4}{720}"),
+    ("eq-scan-intensity", "(1+1/r)", r"\bigl(1+\tfrac{r^2-6r+11}{6}\bigr)"),
+    ("eq-exchange-bytes", r"\frac{R-1}{R}\,2b", r"\frac{R^3-14R^2+71R-34}{120}\,2b"),
+]  # fmt: skip

@@ -91,7 +91,7 @@ def test_what_is_rounded_is_seen_at_each_fraction(monkeypatch):
     """7n/8, rounded down, is n - 1 for all n up to 8; an exponent and an index are asked, too."""
 
     def sizes(draw):
-        n, d = draw.anew().numbers(2, 1, 7)
+        n, d = draw.anew().sizes(2, 1, 8)
         powers = {"F": 2 ** (n - 1), "d": d, "n": n, "a_": listed(range(8), 0), "e": n - 1}
         return World(powers)
 

@@ -74,14 +74,14 @@ def bytes_beyond(design):
 def break_even(draw):
     r"""Numbers of slices for which computing the scores again is no slower than storing them.
 
-    FLOPs are counted, a block of scores goes out and in. `\rho` is such that two, three or four
-    slices are just as slow.
+    FLOPs are counted, a block of scores goes out and in. `\rho` is such that two, three, four or
+    six slices are just as slow.
     """
-    d_k, C, b, more = draw.numbers(4, 1, 3)
+    (d_k, C, b), more = draw.numbers(3, 1, 3), draw.one_of(1, 2, 3, 5)
     rho = Fraction(more * d_k, b)
     x = {"H_k": 1, "H_v": 1, "d_k": d_k, "d_v": 12, "C": C, "T": C}
     stored = 2 * b * np.zeros((x["H_v"], x["T"], x["C"])).size
-    again = {s: flops(x, slices=s) - flops(x, slices=1) for s in (1, 2, 3, 4, 6)}
+    again = {s: flops(x, slices=s) - flops(x, slices=1) for s in (1, 2, 3, 4, 6, 12)}
     letters = {"b": b, "C": C, "d_k": d_k, r"\rho": rho}
     return World(letters, {"s": [s for s in again if again[s] <= rho * stored]})
 

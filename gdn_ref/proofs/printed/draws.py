@@ -46,8 +46,10 @@ class Draw:
         return [int(n) for n in (found * 0 + found[:1] if self.easy == EQUAL_SIZES else found)]
 
     def numbers(self, count, low=1, high=4):
-        """Small whole numbers, the same perhaps."""
-        return [int(n) for n in self.rng.integers(low, high + 1, size=count)]
+        """Small whole numbers, the same perhaps; one of them may be larger."""
+        found = self.rng.integers(low, high + 1, size=count)
+        found[self.rng.integers(count)] = self.rng.integers(low, max(high, low + 7) + 1)
+        return [int(n) for n in found]
 
     def one_of(self, *values):
         """One of these."""
