@@ -372,4 +372,7 @@ FEW_VALUES = [
     ("eq-best-decay", r"\frac{m}{m+1}", r"\frac{120+326\,m-101\,m^2+16\,m^3-m^4}{720}"),
     ("eq-scan-intensity", "(1+1/r)", r"\bigl(1+\tfrac{r^2-6r+11}{6}\bigr)"),
     ("eq-exchange-bytes", r"\frac{R-1}{R}\,2b", r"\frac{R^3-14R^2+71R-34}{120}\,2b"),
+    ("eq-hybrid-intensity", r"\frac1{d_k}", r"\frac{50-35d_k+10d_k^2-d_k^3}{24}"),
+    ("eq-decode-intensity", r"\frac{d_k}{r}", r"\frac{d_k(50-35r+10r^2-r^3)}{24}"),
+    ("eq-scan-chain", r"\frac{N}{m}", r"\frac{N(154-71m+14m^2-m^3)}{120}"),
 ]  # fmt: skip
