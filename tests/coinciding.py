@@ -375,4 +375,12 @@ FEW_VALUES = [
     ("eq-hybrid-intensity", r"\frac1{d_k}", r"\frac{50-35d_k+10d_k^2-d_k^3}{24}"),
     ("eq-decode-intensity", r"\frac{d_k}{r}", r"\frac{d_k(50-35r+10r^2-r^3)}{24}"),
     ("eq-scan-chain", r"\frac{N}{m}", r"\frac{N(154-71m+14m^2-m^3)}{120}"),
+    # or it had one sign, or one value
+    ("eq-block", r"+\texttt{dt\_bias}", r"-\sqrt{\texttt{dt\_bias}\,\texttt{dt\_bias}}"),
+    ("eq-block", r"\sigma(\boldsymbol b)", r"\sigma(\sqrt{\boldsymbol b\,\boldsymbol b})"),
+    ("eq-doubled-sigmoid", r"\frac{1-\exp(-b)}", r"\frac{1-\exp(-\sqrt{b\,b})}"),
+    ("eq-doubled-sigmoid", r"\frac{1-\exp(-b)}{1+\exp(-b)}", r"\sqrt{1-\frac{4\exp(-b)}{(1+\exp(-b))\,(1+\exp(-b))}}"),
+    ("eq-permutation-steps", "m-c", r"m-\frac{2c}{c\,c-3c+4}"),
+    ("eq-padding-right", r"(\texttt{dt\_bias})", "(-3)"),
+    ("eq-padding-right", r"(\texttt{dt\_bias})", r"(\texttt{dt\_bias}+\tfrac13(\texttt{dt\_bias}+3)\,\texttt{A\_log})"),
 ]  # fmt: skip
