@@ -383,4 +383,6 @@ FEW_VALUES = [
     ("eq-permutation-steps", "m-c", r"m-\frac{2c}{c\,c-3c+4}"),
     ("eq-padding-right", r"(\texttt{dt\_bias})", "(-3)"),
     ("eq-padding-right", r"(\texttt{dt\_bias})", r"(\texttt{dt\_bias}+\tfrac13(\texttt{dt\_bias}+3)\,\texttt{A\_log})"),
+    # or keys had one fourth moment
+    ("eq-crosstalk-mean", r"\mathbb{E}\,\|\boldsymbol{e}_j\|^2 = \frac{1}{d_k} \sum_{i \ne j} \|\boldsymbol{v}_i\|^2", r"\mathbb{E}\,\bigl(\|\boldsymbol{e}_j\|^2\bigr)^2 = \frac{1}{d_k} \sum_{i \ne j} \bigl(\|\boldsymbol{v}_i\|^2\bigr)^2 + \frac{1}{d_k^2}\Bigl(\bigl(\sum_{i \ne j} \|\boldsymbol{v}_i\|^2\bigr)^2 + 2\,\bigl\|\sum_{i \ne j} \boldsymbol{v}_i\boldsymbol{v}_i^\top\bigr\|^2 - 3 \sum_{i \ne j} \bigl(\|\boldsymbol{v}_i\|^2\bigr)^2\Bigr)"),
 ]  # fmt: skip
