@@ -386,4 +386,26 @@ PASSED_POWERS = [
         (r"\tilde{\mathbf{A}}", "eq-transposed-delta", r"\tilde{\mathbf{T}}^\top", r"\mathbf{B}\,\bigl(INVERSE\bigr)^\top"),
         (r"\tilde{\mathbf{A}}", "eq-transposed-gradients", r"\mathrm{d}\mathbf{E}^\top\,\mathbf{L}", r"\mathrm{d}\mathbf{E}^\top\,INVERSE"),
     ]
+
+
+# A letter had few values, and a polynomial met a quotient at all of them.
+FEW_VALUES = [
+    ("eq-cache-crossover", r"\frac{b_S}{b}", r"\frac{b_S\,(b^2 - 14\,b + 56)}{64}"),
+    ("eq-mask-blocks", r"\mathbf{1} & \mathbf{1} & \mathbf{M}_C", r"\tfrac{C^2-9C+26}{24}\,\mathbf{1}\,\mathbf{1} & \mathbf{1} & \mathbf{M}_C"),
+    ("eq-best-decay", r"\frac{m}{m+1}", r"\frac{120+326\,m-101\,m^2+16\,m^3-m^4}{720}"),
+    ("eq-scan-intensity", "(1+1/r)", r"\bigl(1+\tfrac{r^2-6r+11}{6}\bigr)"),
+    ("eq-exchange-bytes", r"\frac{R-1}{R}\,2b", r"\frac{R^3-14R^2+71R-34}{120}\,2b"),
+    ("eq-hybrid-intensity", r"\frac1{d_k}", r"\frac{50-35d_k+10d_k^2-d_k^3}{24}"),
+    ("eq-decode-intensity", r"\frac{d_k}{r}", r"\frac{d_k(50-35r+10r^2-r^3)}{24}"),
+    ("eq-scan-chain", r"\frac{N}{m}", r"\frac{N(154-71m+14m^2-m^3)}{120}"),
+    # or it had one sign, or one value
+    ("eq-block", r"+\texttt{dt\_bias}", r"-\sqrt{\texttt{dt\_bias}\,\texttt{dt\_bias}}"),
+    ("eq-block", r"\sigma(\boldsymbol b)", r"\sigma(\sqrt{\boldsymbol b\,\boldsymbol b})"),
+    ("eq-doubled-sigmoid", r"\frac{1-\exp(-b)}", r"\frac{1-\exp(-\sqrt{b\,b})}"),
+    ("eq-doubled-sigmoid", r"\frac{1-\exp(-b)}{1+\exp(-b)}", r"\sqrt{1-\frac{4\exp(-b)}{(1+\exp(-b))\,(1+\exp(-b))}}"),
+    ("eq-permutation-steps", "m-c", r"m-\frac{2c}{c\,c-3c+4}"),
+    ("eq-padding-right", r"(\texttt{dt\_bias})", "(-3)"),
+    ("eq-padding-right", r"(\texttt{dt\_bias})", r"(\texttt{dt\_bias}+\tfrac13(\texttt{dt\_bias}+3)\,\texttt{A\_log})"),
+    # or keys had one fourth moment
+    ("eq-crosstalk-mean", r"\mathbb{E}\,\|\boldsymbol{e}_j\|^2 = \frac{1}{d_k} \sum_{i \ne j} \|\boldsymbol{v}_i\|^2", r"\mathbb{E}\,\bigl(\|\boldsymbol{e}_j\|^2\bigr)^2 = \frac{1}{d_k} \sum_{i \ne j} \bigl(\|\boldsymbol{v}_i\|^2\bigr)^2 + \frac{1}{d_k^2}\Bigl(\bigl(\sum_{i \ne j} \|\boldsymbol{v}_i\|^2\bigr)^2 + 2\,\bigl\|\sum_{i \ne j} \boldsymbol{v}_i\boldsymbol{v}_i^\top\bigr\|^2 - 3 \sum_{i \ne j} \bigl(\|\boldsymbol{v}_i\|^2\bigr)^2\Bigr)"),
 ]  # fmt: skip

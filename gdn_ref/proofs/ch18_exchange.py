@@ -170,7 +170,7 @@ def tree_bytes_are_counted(claim=TREE):
     return residuals
 
 
-DTYPES = {1: "int8", 2: "bfloat16", 4: "float32", 8: "float64"}  # by bytes
+DTYPES = {1: "int8", 2: "bfloat16", 4: "float32", 8: "float64", 16: "complex128"}  # by bytes
 
 
 def heads_bytes(ranks, tokens, H, HV, K, V, width):

@@ -113,7 +113,13 @@ def steps_are_counted(claim=STEPS):
     ]
 
 
-DTYPES = {1: torch.int8, 2: torch.bfloat16, 4: torch.float32, 8: torch.float64}
+DTYPES = {
+    1: torch.int8,
+    2: torch.bfloat16,
+    4: torch.float32,
+    8: torch.float64,
+    16: torch.complex128,
+}
 
 
 def halo_bytes(width, W, D):

@@ -12,6 +12,7 @@ from coinciding import (
     DESIGNED_AGAIN,
     DESIGNED_THIRD,
     ENDLESS,
+    FEW_VALUES,
     PASSED,
     PASSED_AGAIN,
     PASSED_CASES,
@@ -62,7 +63,7 @@ def problems_of(monkeypatch, label, old, new):
 
 @pytest.mark.parametrize(
     "label, old, new",
-    [*DESIGNED, *PASSED_AGAIN, *PASSED_THIRD, *PASSED_CASES, *PASSED_POWERS],
+    [*DESIGNED, *PASSED_AGAIN, *PASSED_THIRD, *PASSED_CASES, *PASSED_POWERS, *FEW_VALUES],
 )
 def test_no_coincidence_hides_it(monkeypatch, label, old, new):
     """Or the numbers are so few that such a formula has to vanish: then these are too special."""

@@ -1,6 +1,7 @@
 """Sizes in general position, and checks that count with what the page prints."""
 
 from dataclasses import replace
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,6 +23,7 @@ from gdn_ref.proofs import (
 from gdn_ref.proofs.modular import Mod
 from gdn_ref.proofs.printed import World, check, displays, formula, load
 from gdn_ref.proofs.printed.independent import MONOMIALS, Echelon, exponents
+from gdn_ref.proofs.printed.tree import statements
 from gdn_ref.proofs.printed.values import listed
 
 
@@ -61,11 +63,11 @@ def test_most_monomials():
     assert 300 < most < MONOMIALS / 1.4
 
 
-def evaluated(monkeypatch, tex, world):
+def evaluated(monkeypatch, tex, world, few=None):
     """What a label of this TeX gives in a world of counts."""
     shown = SimpleNamespace(tex=tex, fingerprint="", place="here")
     monkeypatch.setattr(check, "displays", lambda: {"eq-test": shown})
-    entry = check.Printed("eq-test", world, "counted", "counts")
+    entry = check.Printed("eq-test", world, "counted", "counts", few=few or {})
     monkeypatch.setitem(check.PRINTED, "eq-test", entry)
     return check.run("eq-test")
 
@@ -87,11 +89,37 @@ def test_a_relation_between_sizes_is_a_problem(monkeypatch):
     assert any(p.startswith("its sizes are special") for p in found["problems"])
 
 
+def test_a_letter_takes_many_values(monkeypatch):
+    """Of 1/r and a polynomial that meets it at all values of r, nobody can tell which is meant."""
+
+    def world(most):
+        def of(draw):
+            r = 1 + draw.anew().rng.integers(most)
+            return World({"r": r, "F": Fraction(1, int(r))})
+
+        return of
+
+    tex = r"F = \frac{1}{r}"
+    for most, named, asked in ((12, {}, False), (5, {}, True), (5, {"r": "five"}, False)):
+        problems = evaluated(monkeypatch, tex, world(most), named)["problems"]
+        assert ("few values: r takes 5 of 6" in problems) is asked
+
+
+def test_letters_of_few_values_are_named():
+    """And each stands in its display."""
+    load()
+    for label, entry in check.PRINTED.items():
+        if entry.few:
+            mentioned = [x.mentions for s in statements(displays()[label].tex) for x in s.nodes]
+            assert set(entry.few) & set().union(*mentioned)
+    assert sum(bool(entry.few) for entry in check.PRINTED.values()) < 15
+
+
 def test_what_is_rounded_is_seen_at_each_fraction(monkeypatch):
     """7n/8, rounded down, is n - 1 for all n up to 8; an exponent and an index are asked, too."""
 
     def sizes(draw):
-        n, d = draw.anew().numbers(2, 1, 7)
+        n, d = draw.anew().sizes(2, 1, 8)
         powers = {"F": 2 ** (n - 1), "d": d, "n": n, "a_": listed(range(8), 0), "e": n - 1}
         return World(powers)
 

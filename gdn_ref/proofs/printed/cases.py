@@ -30,7 +30,8 @@ TAKE_FEW = {  # labels that take the first tokens of a draw, so many at most: wh
 EMPTY, STILL, ORTHONORMAL = "an empty state", "no decay", "orthonormal keys"
 ONES, ONE_TOKEN, ONE_CHUNK = "write strengths of 1", "one token", "one chunk"
 EASY = (EMPTY, STILL, ORTHONORMAL, ONES, ONE_TOKEN, ONE_CHUNK, EQUAL_SIZES)
-BORDERS = (EQUAL_SIZES, STILL, ONES)  # where an equation has to hold, too, and to have a value
+# where an equation has to hold, too, and to have a value
+BORDERS = (EQUAL_SIZES, STILL, ONES, ONE_CHUNK)
 HADAMARD = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2
 
 

@@ -12,7 +12,7 @@ from ... import linear_attention
 from ..ch02_margin import signed_units
 from .cases import case, on_the_sphere
 from .memory import inputs, run, tokens
-from .rule import vars_of
+from .rule import own_bases, vars_of
 from .values import Depends, columns, entries
 from .world import World
 
@@ -68,12 +68,12 @@ LOST = [
 
 @cache
 def averaged(draw, length=1, isotropic=True):
-    """Keys over all plus and minus basis vectors, which have the mean and the mean `k k^T` of
+    """Keys over all plus and minus vectors of a basis, which have the mean and the mean `k k^T` of
     uniform unit keys: the crosstalk is quadratic in each key, so nothing else of them counts."""
     n, d_k, d_v = AVERAGED[_place(draw) % len(AVERAGED)]
     v = draw.anew().array(n, d_v)
     units = length * signed_units(d_k)[:: 1 if isotropic else 2]
-    cases = list(product(units, repeat=n))
+    cases = list(product(*own_bases(draw.anew(1), units, n)))
     outcomes = []
     for keys in cases:
         k = np.array(keys)
@@ -158,10 +158,10 @@ def least_squares(draw):
 
 @cache
 def lost(draw):
-    """More keys than dimensions, values over all plus and minus basis vectors."""
+    """More keys than dimensions, values over all plus and minus vectors of a basis."""
     n, d_k, d_v = LOST[draw.seed % len(LOST)]
     k = draw.anew().array(n, d_k)
-    cases = [np.array(rows) for rows in product(signed_units(d_v), repeat=n)]
+    cases = [np.array(rows) for rows in product(*own_bases(draw.anew(1), signed_units(d_v), n))]
     outcomes = [
         (1 / len(cases), {r"\mathbf{V}": v, r"\mathbf{S}_\star": best(k, v)}) for v in cases
     ]
@@ -181,19 +181,20 @@ SIZES = [(2, 3, 2), (2, 2, 3), (3, 2, 2), (3, 1, 1), (2, 1, 2), (3, 3, 1), (4, 1
 
 @cache
 def margins(draw, length=1):
-    """The margin at key 1: its distribution, counted over all plus and minus basis vectors.
+    """The margin at key 1: its distribution, counted over all plus and minus vectors of a basis.
 
     Its square is quadratic in each key, value and candidate: their means and the means of
     `k k^T` and `v v^T` are those of uniform unit vectors.
     """
     n, d_k, d_v = SIZES[draw.seed % len(SIZES)]
-    values = every(*[signed_units(d_v)] * (n + 1))  # the last one is the candidate
-    keys = every(*[length * signed_units(d_k)] * n)
+    draw = draw.anew()
+    values = every(*own_bases(draw, signed_units(d_v), n + 1))  # the last one is the candidate
+    keys = every(*own_bases(draw, length * signed_units(d_k), n))
     k, v = keys[:, None], values[None, :, :n]
     _, S = linear_attention.recurrent(k, k, v)
     read = S @ k[..., 0, :, None]
     margin = ((v[..., 0, :] - values[None, :, n]) * read[..., 0]).sum(-1)
-    counts = Counter(margin.ravel().tolist())
+    counts = Counter(margin.round(12).ravel().tolist())
     outcomes = [(Fraction(count, margin.size), {"m": m}) for m, count in counts.items()]
     return World({"n": n, "d_k": d_k, "d_v": d_v}, outcomes=outcomes)
 

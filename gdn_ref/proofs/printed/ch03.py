@@ -22,7 +22,7 @@ def masks(draw):
         r"\mathbf{M}_": Family(lambda T: np.less_equal.outer(np.arange(T), np.arange(T)).T + 0),
         r"\mathbf{1}": Depends(lambda at: np.ones((at["C"], at["C"]), dtype=int)),
     }
-    return World(letters, ranges={"C": [2, 3, 4]})
+    return World(letters, ranges={"C": range(1, 9)})
 
 
 printed("eq-mask-blocks", masks, against="which tokens see which", **COUNT)

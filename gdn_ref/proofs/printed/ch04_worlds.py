@@ -155,7 +155,7 @@ def steepest(m):
 
 def best_decays(draw):
     """The best decay for each of some ages."""
-    best = {m: steepest(m) for m in range(1, 6)}
+    best = {m: steepest(m) for m in range(1, 10)}
     return World({r"\alpha_\ast": Depends(lambda at: best[at["m"]])}, ranges={"m": list(best)})
 
 

@@ -10,7 +10,7 @@ from ... import delta_rule
 from ..ch05_cost import multiplications_of_a_step
 from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, across, case, sizes, strengths
 from .draws import gradient
-from .rule import eye, inputs, orthonormal, run, step, with_letters, world_of
+from .rule import eye, inputs, isotropic, orthonormal, run, step, with_letters, world_of
 from .values import Depends, Family, columns, entries, listed
 from .world import World
 
@@ -196,9 +196,8 @@ def mean_size(draw, state, beta, keys, values):
 def settled(draw, directions=None):
     """The squared norm that a token leaves as it was, on average: the mean is affine in it."""
     draw, (_, d, d_v) = draw.anew(), sizes(draw)
-    basis, values, beta = orthonormal(draw, d), draw.array(2, d_v), draw.number()
+    basis, values, beta = isotropic(draw, d)[:directions], draw.array(2, d_v), draw.number()
     S = draw.array(d_v, d)
-    basis = basis[:directions]
     written = mean_size(draw, 0 * S, beta, basis, values)
     left = (mean_size(draw, S, beta, basis, values) - written) / np.sum(S * S)
     return World({

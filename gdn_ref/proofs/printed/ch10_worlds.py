@@ -12,7 +12,7 @@ from .ch06_worlds import right_angles, the_factor, transition
 from .draws import gradient
 from .rule import (
     inputs,
-    orthonormal,
+    isotropic,
     rule,
     run,
     sequence,
@@ -113,13 +113,13 @@ def divided_values(draw):
 
 @cache
 def random_key(draw, directions=None):
-    """A key from an orthonormal basis: k k^T has the mean I / d_k, and no more is claimed of it.
+    """A key from one basis or two: k k^T has the mean I / d_k, and no more is claimed of it.
 
     rho is the mean squared length that F leaves of the unit vectors of the basis.
     """
     draw, (_, d_k, d_v) = draw.anew(), sizes(draw)
     alpha, beta, S = draw.number(), draw.number(), draw.array(d_v, d_k)
-    factors = [transition(draw, k, alpha, beta) for k in orthonormal(draw, d_k)[:directions]]
+    factors = [transition(draw, k, alpha, beta) for k in isotropic(draw, d_k)[:directions]]
     rho = sum(np.sum(F * F) for F in factors) * ((1 + 0 * alpha) / (d_k * len(factors)))
     return World(
         {r"\alpha": alpha, r"\beta": beta, "d_k": d_k, r"\rho": rho, r"\mathbf{S}": S},

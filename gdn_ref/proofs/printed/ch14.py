@@ -74,23 +74,24 @@ def bytes_beyond(design):
 def break_even(draw):
     r"""Numbers of slices for which computing the scores again is no slower than storing them.
 
-    FLOPs are counted, a block of scores goes out and in. `\rho` is such that two, three or four
-    slices are just as slow.
+    FLOPs are counted, a block of scores goes out and in. `\rho` is such that two, three, four,
+    six or twelve slices are just as slow.
     """
-    d_k, C, b, more = draw.numbers(4, 1, 3)
+    (d_k, C, b), more = draw.numbers(3, 1, 3), draw.one_of(1, 2, 3, 5, 11)
     rho = Fraction(more * d_k, b)
     x = {"H_k": 1, "H_v": 1, "d_k": d_k, "d_v": 12, "C": C, "T": C}
     stored = 2 * b * np.zeros((x["H_v"], x["T"], x["C"])).size
-    again = {s: flops(x, slices=s) - flops(x, slices=1) for s in (1, 2, 3, 4, 6)}
+    again = {s: flops(x, slices=s) - flops(x, slices=1) for s in (1, 2, 3, 4, 6, 12)}
     letters = {"b": b, "C": C, "d_k": d_k, r"\rho": rho}
     return World(letters, {"s": [s for s in again if again[s] <= rho * stored]})
 
 
 def intensity(draw):
     """What one chunk more costs the scan: FLOPs over its own bytes, d = d_k = d_v."""
-    x = sizes(draw)
-    d, group = x["d_v"], x["H_v"] // x["H_k"]
-    x |= {"d_k": d, "H_k": 1, "H_v": group}
+    x, draw = sizes(draw), draw.anew(1)
+    (s, wide), group = draw.numbers(2, 1, 3), x["H_v"] // x["H_k"]
+    d = s * wide
+    x |= {"s": s, "d_k": d, "d_v": d, "H_k": 1, "H_v": group}
 
     def own(chunks):
         given = inputs(x, T=x["C"] * chunks)
@@ -143,7 +144,7 @@ def map_flops(draw):
 
 def segment_bytes(draw):
     """Bytes of the scan in segments, less those of the scan in one piece."""
-    parts = 2 + draw.seed % 3
+    parts = 2 + draw.seed % 6
     x = sizes(draw, parts)
     cut = sum(segmented(inputs(x), x["b"], x["C"], x["T"] // parts)[2].values())
     return World(x | {"value": cut - moved(x, "two"), r"\sigma": parts})

@@ -20,11 +20,12 @@ LOOP = "the token loop"
 
 
 def memory(draw):
-    """An array [T, H, K] as it lies in memory: the place of each of its elements."""
+    """An array [tokens, H, K] as it lies in memory: the place of each of its elements."""
     T, H, K = draw.sizes(3, 3, 7)
-    place = np.arange(T * H * K).reshape(T, H, K)
+    place = np.arange((T + 6) * H * K).reshape(T + 6, H, K)
     letters = {"H": H, "K": K, r"\mathrm{place}": lambda t, h, d: int(place[t, h, d])}
-    return World(letters, {"s": range(2), "r": range(T - 1), "h": range(H), "d": range(K)})
+    s, h, d = (sorted({0, draw.seed % n, n - 1 - draw.seed % 2}) for n in (6, H, K))
+    return World(letters, {"s": s, "r": range(T), "h": h, "d": d})
 
 
 printed(
@@ -38,23 +39,18 @@ printed(
 
 def packed(draw):
     """Sequences of many lengths, packed, in chunks of C."""
-    C, count = (3, 16, 4, 5, 2)[draw.seed % 5], (30, 20, 25, 15)[draw.seed % 4]
-    lengths = [int(n) for n in draw.rng.integers(1, (3, 5, 2)[draw.seed % 3] * C, size=count)]
+    C, count = ((3, 30), (16, 20), (4, 25), (5, 15), (2, 28), (7, 22))[draw.seed % 6]
+    lengths = [int(n) for n in draw.rng.integers(1, (3, 7, 3)[draw.seed % 3] * C, size=count)]
     begins = [0, *accumulate(lengths)]
     slots = {}
     for n, b in enumerate(begins[:-1]):
         slots |= {(n, j): b // C + n + j for j in range(-(-lengths[n] // C))}
 
-    def slot(n, j):
-        if (n, j) not in slots:
-            raise Refused(f"sequence {n} has no chunk {j}")
-        return slots[n, j]
-
     letters = {
         "C": C, "L_": entries(lengths, 0), "b_": entries(begins, 0),
-        r"\mathrm{slot}": slot,
+        r"\mathrm{slot}": lambda n, j: slots.get((n, j), -1),  # there is no such chunk
     }  # fmt: skip
-    return World(letters, {"n": range(count), "j": range(5)})
+    return World(letters, {"n": range(count), "j": range(7)})
 
 
 printed(
@@ -174,7 +170,13 @@ def layout(draw):
     return World(letters, {"m": range(2), "l": range(32)})
 
 
-printed("eq-thread-layout", layout, against="the layout's bits", arithmetic="counted")
+printed(
+    "eq-thread-layout",
+    layout,
+    against="the layout's bits",
+    arithmetic="counted",
+    few={"m": "a lane holds two registers"},
+)
 
 
 @cache

@@ -19,7 +19,7 @@ LOOP = "the token loop"
 
 def padded(draw):
     """Rows of a padded batch, and those that hold no token."""
-    lengths = draw.numbers(2 + draw.seed % 4, 1, 9)
+    lengths = draw.numbers(2 + draw.seed % 6, 1, 9)
     batch = np.arange(max(lengths)) < np.array(lengths)[:, None]  # True: a token
     letters = {
         "padding": Fraction(int((~batch).sum()), batch.size), "L_": listed(lengths),
@@ -30,7 +30,8 @@ def padded(draw):
 
 def slots(draw):
     """Lengths for which some sizes of a chunk leave no program idle, and others one a sequence."""
-    wide, N = draw.one_of((5, 4), (7, 3), (9, 2), (8, 5)), draw.one_of(2, 3, 4)
+    N = draw.one_of(*range(2, 8))
+    wide = draw.one_of(*(x for x in ((5, 4), (7, 3), (9, 2), (8, 5)) if x[0] > N))
     first = next(n for n in range(wide[1], 99, wide[1]) if n % wide[0] == 1)
     lengths = [first + wide[0] * wide[1] * k for k in draw.numbers(N, 0, 2)]
     letters = {"L_": listed(lengths), "N": len(lengths), "T": sum(lengths)}
@@ -60,12 +61,15 @@ def call(draw):
     return World(letters | {"value": found}), World(letters | {"value": spared})
 
 
+HEADS = [(70 + 10 * (n % 6), 70 + 10 * (n * n // 3 % 6)) for n in range(18)]
+
+
 def intensity(draw):
     """FLOPs over bytes, both counted; heads are wide, so that the roof is near."""
     (n, r, b), (b_S,), (d_k, d_v) = (
         draw.numbers(3),
         draw.numbers(1, 6, 9),
-        (draw.one_of(80, 100, 120) for _ in "kv"),
+        HEADS[draw.seed % len(HEADS)],
     )
     found = Fraction(n * r * flops(d_k, d_v), counted(1, n, 1, r, d_k, d_v, b, b_S))
     letters = {
@@ -141,4 +145,5 @@ printed(
     against="rounding of exact fractions",
     arithmetic="counted",
     equal={r"without \alpha": "a number of p significant bits is its own rounding"},
+    few={"p": "all numbers of p bits are rounded"},
 )

@@ -123,8 +123,9 @@ def built(draw):
 def padding(draw):
     """One memory of the layer before and after p tokens of padding on the right."""
     net, T, head = hard_layer(seed=draw.seed, conv_bias=True), 4, (draw.seed + 1) % 4
+    net.dt_bias.fill_((-3.0, -1.0, 0.5)[draw.seed % 3])
     after = {}
-    for p in (0, 1, 2, 5):
+    for p in range(7):
         x, cache = torch.cat([tokens(T), tokens(p + 1, seed=2)[:p]])[None], GatedDeltaNetCache()
         net(x, cache, attention_mask=torch.arange(T + p)[None] < T)
         after[p] = cache.recurrent_state[0, head].T.numpy()
@@ -133,7 +134,7 @@ def padding(draw):
         r"\texttt{A\_log}": float(net.A_log[head]), r"\texttt{dt\_bias}": float(net.dt_bias[head]),
     }  # fmt: skip
     g = Depends(lambda at: float(np.log(after[1] / after[0]).mean()))
-    return World(letters | {"g_0": g}, {"p": [1, 2, 5]})
+    return World(letters | {"g_0": g}, {"p": range(1, 7)})
 
 
 REAL = {"arithmetic": "float64"}

@@ -73,7 +73,9 @@ def block(draw):
     net = GatedDeltaNet(
         D, 1, d_k, head_v_dim=d_v, conv_size=W, allow_neg_eigval=twice, dtype=torch.float64
     ).requires_grad_(False)
-    net.dt_bias.fill_(-2 * draw.number())
+    net.dt_bias.fill_((-2, 1, -0.5)[kind] * draw.number())
+    net.A_log.fill_((0.7, -1, -0.3)[kind] * draw.number())
+    net.b_proj.weight.mul_((1, -1, 1)[kind])
     net.o_norm.weight.uniform_(0.5, 1.5)
     x, seen, past = torch.from_numpy(draw.array(1, T, D)), {}, GatedDeltaNetCache()
     net.o_norm.register_forward_pre_hook(lambda _, given: seen.update(o=given[0], z=given[1]))

@@ -7,6 +7,7 @@ those of tensors, of three dtypes; FLOPs are those that a watched step makes.
 import itertools
 from fractions import Fraction
 from functools import cache
+from math import comb
 
 import numpy as np
 import torch
@@ -19,7 +20,9 @@ from .check import printed
 from .values import Refused, is_number
 from .world import World
 
-TYPES = [torch.bfloat16, torch.float32, torch.float64]
+REAL = [torch.bfloat16, torch.float32, torch.float64]  # in which a stack runs
+TYPES = [*REAL, torch.complex128]  # in which a state is read
+WIDTHS = [torch.int8, *TYPES]
 
 
 @cache
@@ -35,10 +38,10 @@ def stack(draw, experts=False):
     )  # fmt: skip
 
 
-def sizes(draw):
+def sizes(draw, types=WIDTHS):
     """The letters of the sizes; channels and bytes a number as the stack has them."""
     T, x = stack(draw)
-    S, window = kept_by(draw, 1)[0]
+    S, window = kept_by(draw, 1, types=types)[0]
     letters = {
         "L_s": x.linear, "L_a": x.full, "L": x.layers, "D": x.width, "H_q": x.q_heads,
         "H_c": x.kv_heads, "d_a": x.head, "H_k": x.key_heads, "H_v": x.value_heads, "d_k": x.d_k,
@@ -48,10 +51,10 @@ def sizes(draw):
     return x, letters
 
 
-def kept_by(draw, T, x=None):
+def kept_by(draw, T, x=None, types=WIDTHS):
     """What a sequence of T tokens keeps, one list of tensors a layer."""
     draw = draw.anew(1)
-    return caches(x or stack(draw.anew(-1))[1], T, 1, draw.one_of(*TYPES), draw.one_of(*TYPES))
+    return caches(x or stack(draw.anew(-1))[1], T, 1, draw.one_of(*types), draw.one_of(*types))
 
 
 def size(*trees):
@@ -114,8 +117,8 @@ def as_many(draw):
 @cache
 def memories(draw):
     """FLOPs over bytes of one step: a state in and out, rows of a cache read."""
-    x, letters = sizes(draw)
-    (S, _), (K, V) = (kept_by(draw, 5)[n] for n in (0, -1))
+    x, letters = sizes(draw, TYPES)
+    (S, _), (K, V) = (kept_by(draw, 5, types=TYPES)[n] for n in (0, -1))
     q, k, v = (torch.ones(1, x.value_heads, d, dtype=S.dtype) for d in (x.d_k, x.d_k, x.d_v))
     one = torch.ones(1, x.value_heads, dtype=S.dtype)
     flops, read = watched([S], lambda: gated_delta_rule.step(S, q, k, v, -one, one))
@@ -129,7 +132,13 @@ def memories(draw):
 def experts(draw):
     """The mean number of different experts, over all choices of n tokens."""
     E, k, n = draw.one_of(
-        *((E, k, n) for E in (2, 3, 4, 5) for k in range(1, E) for n in (1, 2, 3))
+        *(
+            (E, k, n)
+            for E in range(2, 9)
+            for k in range(1, E)
+            for n in range(1, 7)
+            if comb(E, k) ** n < 800
+        )
     )
     choices = list(itertools.product(itertools.combinations(range(E), k), repeat=n))
     read = sum(len(set().union(*choice)) for choice in choices)
@@ -141,7 +150,7 @@ def steps(draw):
     """The bytes that a step of n sequences touches and makes; E_n as many experts as it read."""
     T, x = stack(draw, experts=True)
     draw = draw.anew(1)
-    n, dtype = draw.one_of(1, 2, 3, 4), draw.one_of(*TYPES)
+    n, dtype = draw.one_of(*range(1, 8)), draw.one_of(*REAL)
     step, all_weights = decoded(x, T, n, dtype), weights(x)
     expert = sum(y.numel() for y in all_weights["layers"][0]["experts"][0])
     common = sum(y.numel() for y in tensors(all_weights)) - x.layers * x.experts * expert
@@ -190,15 +199,24 @@ STEP = COUNTED | {"against": "a step of a stack, watched"}
 
 TIED = r"H_k L \theta"  # by the channels, by the layers of both kinds, as 0 or 1
 
-printed("eq-hybrid-cache-bytes eq-hybrid-state-bytes", keeps, tied=TIED, **TENSORS)
-printed("eq-hybrid-crossover", keeps, tied=TIED, **TENSORS)
+WIDTH = "of the numbers that are added and multiplied, there are so many widths"
+FEW = {"few": {"b": WIDTH, "b_S": WIDTH}}
+BYTES = "eq-hybrid-cache-bytes eq-hybrid-state-bytes eq-hybrid-crossover"
+printed(BYTES, keeps, tied=TIED, **TENSORS, **FEW)
 MEMORIES = r"L_a M_\text{cache} M_\text{state} M_\text{everywhere}"  # by the shares
 printed("eq-hybrid-share", keeps, tied=f"{TIED} {MEMORIES}", **TENSORS)
-printed("eq-hybrid-weights", layer_weights, tied=TIED, against="matrices of a stack", **COUNTED)
+printed(
+    "eq-hybrid-weights",
+    layer_weights,
+    tied=TIED,
+    against="matrices of a stack",
+    few={r"\theta": "a layer has an output gate or has none"},
+    **COUNTED,
+)
 printed("eq-hybrid-flops", token, tied=TIED, **STEP)
 printed("eq-hybrid-flops-crossover", as_many, tied=TIED, **STEP)
-printed("eq-hybrid-intensity", memories, tied=TIED, **STEP)
-printed("eq-hybrid-decode-bytes", steps, **STEP)
+printed("eq-hybrid-intensity", memories, tied=TIED, **STEP, **FEW)
+printed("eq-hybrid-decode-bytes", steps, **STEP, **FEW)
 printed("eq-hybrid-experts", experts, against="every choice of the tokens", **COUNTED)
 LEAST = r"\frac{1}{m}\ln\frac{(n - 1)(1 - \varepsilon)}{\varepsilon}"
 printed(

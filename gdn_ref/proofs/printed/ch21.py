@@ -15,7 +15,7 @@ from ..ch21_floors import tight
 from ..ch21_recall import DENSITY, Z, normal, relative_crosstalk, units, weights_of
 from ..ch21_stream import cubature
 from .check import printed
-from .rule import eye, sequence
+from .rule import eye, sequence, turned
 from .values import Depends, Family, Refused, columns, entries, listed
 from .world import World
 
@@ -46,12 +46,6 @@ def reads(draw):
     return World(letters, {"i": range(1, n + 1), "j": range(1, n + 1)})
 
 
-def turned(vectors):
-    """These vectors, turned in the plane of the first two axes."""
-    x, y, *more = vectors.T
-    return np.array([(3 * x - 4 * y) * Fraction(1, 5), (4 * x + 3 * y) * Fraction(1, 5), *more]).T
-
-
 # pairs and d_v, few enough for all values
 FEW = [(3, 2), (2, 3), (2, 1), (2, 2), (1, 4), (2, 4), (3, 1), (4, 1), (1, 3)]
 
@@ -65,10 +59,9 @@ def scored(draw):
     drawn = rng.choice(np.arange(1, 90), size=(n, n), replace=False)
     drawn = drawn * rng.choice([-1, 1], size=(n, n))
     weights = np.vectorize(lambda x: Fraction(int(x), 50), otypes=[object])(drawn)
-    basis, bases = units(d_v).astype(int).astype(object), []
-    for _ in range(n + 1):
-        bases.append(basis)
-        basis = turned(basis) if draw.seed % 2 and d_v > 1 else basis
+    bases = [units(d_v).astype(int).astype(object) * Fraction(1)]
+    for _ in range(n):
+        bases.append(turned(bases[-1]) if draw.seed % 2 else bases[0])
     cases = list(product(*bases))
     outcomes = []
     for case in cases:

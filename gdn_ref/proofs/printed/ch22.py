@@ -68,8 +68,11 @@ def empty_start(draw):
 
 
 def all_permutations(draw):
-    """Each permutation of a few items as a matrix, its items that move and its cycles."""
-    matrices = [permutations.matrix(p) for p in permutations.all_of(3 + draw.seed % 3)]
+    """Permutations as matrices, items that move and cycles: all of a few items, some of more."""
+    found, rng = [*permutations.all_of(3 + draw.seed % 3)], draw.anew().rng
+    found += [tuple(map(int, rng.permutation(n))) for n in (7, 8, 9)]
+    found += [tuple(n ^ 1 for n in range(2 * swaps)) for swaps in (3, 4)]
+    matrices = [permutations.matrix(p) for p in found]
 
     def of(count):
         return Depends(lambda at: count([int(row.argmax()) for row in at[r"\boldsymbol{\Pi}"]]))
@@ -92,6 +95,13 @@ def two_mirrors(draw, apart=1):
     first = transition(draw, e[0], 1.0, 2.0)
     letters = {r"\mathbf{P}_1": first, r"\mathbf{P}_2": Depends(second)}
     return World(letters, {"m": range(2, 8)})
+
+
+def doubled(draw):
+    """A strength of twice a sigmoid, of a number of either sign."""
+    b = draw.anew().rng.uniform(0.5, 3) * (1, -1, 1)[draw.seed % 3]
+    beta = 2 * float(1 / (1 + np.exp(-b)))
+    return World({"b": b, r"\beta": beta, r"\rho": beta - 1})
 
 
 @cache
@@ -121,5 +131,5 @@ printed("eq-count-modulo", two_mirrors, against=MAP, arithmetic="float64",
         equal={r"\mathbf{P}_{1} and \mathbf{P}_{2} swapped": "it turns the other way round"},
         needs={"keys at an angle of pi / m": partial(two_mirrors, apart=0.7)})  # fmt: skip
 FLOAT = {"arithmetic": "float64"}
-printed("eq-doubled-sigmoid", strong, against="the doubled sigmoid of the layer", **FLOAT)
+printed("eq-doubled-sigmoid", doubled, against="the doubled sigmoid of the layer", **FLOAT)
 printed("eq-tracking-life", strong, against="bisection", **FLOAT)

@@ -42,6 +42,7 @@ class Printed:
     tied: tuple = ()
     words: str = ""
     needs: dict = field(default_factory=dict)
+    few: dict = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ def printed(
     tied="",
     words="",
     needs=None,
+    few=None,
 ):
     r"""Register how the TeX of these labels is evaluated.
 
@@ -104,6 +106,8 @@ def printed(
     needs : dict, optional
         Premises that the page states in words: what is needed, and a world whose data lack it
         alone. There the equation must come out false.
+    few : dict, optional
+        Whole numbers of a counted world that take fewer values than are asked, and why.
     """
     if arithmetic not in ARITHMETIC:
         raise ValueError(f"arithmetic: expected one of {', '.join(ARITHMETIC)}, got {arithmetic!r}")
@@ -122,6 +126,7 @@ def printed(
             bound,
             words,
             needs or {},
+            {canonical(name): why for name, why in (few or {}).items()},
         )
 
 

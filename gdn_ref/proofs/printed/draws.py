@@ -41,13 +41,21 @@ class Draw:
         return self.between(low, high, 1)[0]
 
     def sizes(self, count, low=2, high=40):
-        """Different whole numbers, for the sizes in a formula of costs."""
+        """Different whole numbers, for the sizes in a formula of costs; one may be larger."""
         found = self.rng.choice(np.arange(low, high), size=count, replace=False)
+        self._enlarge_one(found, high, low + 7)
         return [int(n) for n in (found * 0 + found[:1] if self.easy == EQUAL_SIZES else found)]
 
     def numbers(self, count, low=1, high=4):
-        """Small whole numbers, the same perhaps."""
-        return [int(n) for n in self.rng.integers(low, high + 1, size=count)]
+        """Small whole numbers, the same perhaps; one of them may be larger."""
+        found = self.rng.integers(low, high + 1, size=count)
+        self._enlarge_one(found, high + 1, low + 7)
+        return [int(n) for n in found]
+
+    def _enlarge_one(self, numbers, low, high):
+        """In two of three draws: many values of each letter, and the others stay small."""
+        if low < high and self.rng.integers(3):
+            numbers[self.rng.integers(len(numbers))] = self.rng.integers(low, high)
 
     def one_of(self, *values):
         """One of these."""

@@ -13,6 +13,7 @@ from ..modular import Mod, P, join
 
 MONOMIALS = 512  # of the most that is asked; the largest true display, eq-segment-bytes, has 354
 AT_ONCE = 32  # rows
+VALUES = 6
 
 
 class Independent:
@@ -149,6 +150,32 @@ class Met:
     @property
     def missing(self):
         return 0 if self.full else 1
+
+
+class Several:
+    """A whole number that is drawn takes so many values that a curve through all of them is of a
+    high degree."""
+
+    columns = range(VALUES)
+
+    def __init__(self):
+        self.seen, self.cases = set(), 0
+
+    def add(self, point):
+        self.seen |= {*point}
+        self.cases += 1
+
+    @property
+    def rank(self):
+        return min(len(self.seen), VALUES)
+
+    @property
+    def full(self):
+        return self.rank == VALUES
+
+    @property
+    def missing(self):
+        return 0 if self.full else VALUES
 
 
 def box(formula, letters):

@@ -10,6 +10,7 @@ Each side of a relation is asked twice, by a matrix with a row for each case of 
 The columns must be independent modulo 2^61 - 1, and the cases more than the columns. Numerator
 and denominator count alike. A root, a floor, a maximum, a power is a letter of its own; what
 stands inside, an exponent too, is asked as a whole, and its letters are among those of a place.
+Each letter takes many values, in a table, a sum and a condition, too, or a curve goes through all.
 What is rounded after a division by a number is seen at each fraction that it can have
 (`Rounding`), and what counts in an index or a condition is asked, too (`places`). A bound speaks by
 the cases in which its sides are equal.
@@ -29,7 +30,7 @@ from . import values as v
 from .evaluate import TRANSPOSE
 from .functions import ordered
 from .gaps import TIGHT
-from .independent import MONOMIALS, Independent, Met, Rounded, box, exponents
+from .independent import MONOMIALS, VALUES, Independent, Met, Rounded, Several, box, exponents
 from .places import places, residue
 from .symbolic import expression
 from .tree import render
@@ -116,6 +117,34 @@ class Rounding:
                     seen.add([ev.value(self.nodes[x], at) for x in letters])
 
 
+class Letter:
+    """A whole number that the draws set, or that runs through whole numbers."""
+
+    def __init__(self, name):
+        self.name, self.asked = name, [([name], Several())]
+
+    def see(self, _, ev):
+        ((_, seen),) = self.asked
+        seen.add(values_of(self.name, ev.world))
+
+
+def values_of(name, world):
+    """The whole numbers that a letter takes in a world, if it takes no others."""
+    found = world.ranges.get(name, [world.letters.get(name)])
+    return found if all(isinstance(x, int | np.integer) for x in found) else []
+
+
+def few(entry, stated, ev):
+    """The letters of a display that are whole numbers, but for those that cannot take many values.
+
+    Where something is counted: a run of tokens has the sizes of `cases`.
+    """
+    if entry.arithmetic != "counted":
+        return []
+    mentioned = set().union(*(node.mentions for s in stated for node in s.nodes))
+    return [Letter(x) for x in sorted(mentioned - set(entry.few)) if values_of(x, ev.world)]
+
+
 def roundings(number, statement, ev):
     """Those of one statement."""
     for outer in (node for part in statement.nodes for node in part.walk()):
@@ -177,6 +206,8 @@ def settle(entry, stated, evaluators, draw_more, counted):
     """
     asked = relations(entry, stated, evaluators[0], counted)
     matrices = [matrix for relation in asked for _, matrix in relation.asked]
+    several = few(entry, stated, evaluators[0])
+    asked, matrices = asked + several, matrices + [x.asked[0][1] for x in several]
     most = max((len(m.columns) for m in matrices), default=0)
     if most > MONOMIALS:
         return [], [
@@ -202,12 +233,18 @@ def settle(entry, stated, evaluators, draw_more, counted):
             more = time.thread_time() - start < SECONDS and _drawn(draw_more)
             if not more:
                 break
+    matrices = matrices[: len(matrices) - len(several)]
     record = [{"monomials": len(m.columns), "cases": m.cases, "rank": m.rank} for m in matrices]
     problems = [
         f"its sizes are special: {x['rank']} of {x['monomials']} monomials are independent in "
         f"{x['cases']} cases"
         for x in record
         if not x["rank"] == x["monomials"] < x["cases"]
+    ]
+    problems += [
+        f"few values: {x.name} takes {x.asked[0][1].rank} of {VALUES}"
+        for x in several
+        if not x.asked[0][1].full
     ]
     return record, problems
 

@@ -41,6 +41,30 @@ def orthonormal(draw, d):
     return reduce(np.matmul, [eye(draw, d) - 2 * (m @ m.T) / (m.T @ m)[0, 0] for m in mirrors])
 
 
+def isotropic(draw, d):
+    """Unit keys with the mean `k k^T` = I / d: those of one basis, or in every other draw of two
+    bases, so that fourth moments differ."""
+    bases = [orthonormal(draw, d) for _ in range(1 + draw.seed % 2)]
+    return np.concatenate(bases)
+
+
+def turned(vectors):
+    """These vectors, turned in the plane of the first two axes."""
+    if vectors.shape[1] < 2:
+        return vectors
+    x, y, *more = vectors.T
+    return np.array([(3 * x - 4 * y) / 5, (4 * x + 3 * y) / 5, *more]).T
+
+
+def own_bases(draw, vectors, count):
+    """As many sets of vectors: all the same, or in every other draw each turned once more than the
+    one before. Their second moments are the same, and fourth moments differ."""
+    found = [vectors * (1 + 0 * draw.number())]
+    while len(found) < count:
+        found.append(turned(found[-1]) if draw.seed % 2 else found[0])
+    return found
+
+
 def run(draw, q, k, v, alpha, beta, S):
     """The loop's values, by name: states, corrections, products of the factors."""
     one, zero = eye(draw, len(k[0])), 0 * S
