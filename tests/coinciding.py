@@ -364,3 +364,95 @@ BENT = [
     ("eq-transition-power", "\\alpha^n", "\\alpha^{4-|n-4|}"),  # n = 5: exponent 3
     ("eq-family-share", "\\frac{c+1}{C+1}", "\\frac{9-|c-8|}{C+1}"),  # c = 9: 8 for 10
 ]
+
+# A fifth set: what has no value at a border (a decay, a key or a product of 0, one rank, one token),
+# a modulus under another name, a constant that is nearly right, a premise that is an interval.
+DESIGNED_FIFTH = [
+    # 1
+    ("eq-linear-attention-parallel", r"(\mathbf{M} \odot", r"\tfrac{\mathrm{rank}\,\mathbf{V}}{\min(T, d_v)}\,(\mathbf{M} \odot"),
+    ("eq-linear-attention-parallel", r"\mathbf{V}^\top\mathbf{K}", r"\tfrac{T^2-d_k^2}{(T-d_k)(T+d_k)}\,\mathbf{V}^\top\mathbf{K}"),
+    ("eq-exact-recall", r"\mathbf{K}\mathbf{K}^\top = \mathbf{I}", r"\mathbf{K}\mathbf{K}^\top \odot \mathbf{K}\mathbf{K}^\top = \mathbf{K}\mathbf{K}^\top"),
+    ("eq-normalised-linear-attention", r"+ \boldsymbol{k}_t", r"+ \frac{\boldsymbol{k}_t^\top\boldsymbol{q}_t}{\boldsymbol{q}_t^\top\boldsymbol{k}_t}\,\boldsymbol{k}_t"),
+    # 2
+    ("eq-gram-recall", r"(\mathbf{K}\mathbf{K}^\top)", r"\tfrac{\mathrm{rank}\,\mathbf{V}}{\min(T, d_v)}\,(\mathbf{K}\mathbf{K}^\top)"),
+    ("eq-overwrite", r"\|\boldsymbol{k}_t\|^2\,", r"\frac{\|\boldsymbol{k}_t\|^4}{\|\boldsymbol{k}_t\|^2}\,"),
+    # 3
+    ("eq-arithmetic-intensity", "C / b", r"\frac{C\,(C-1)}{b\,(C-1)}"),
+    ("eq-best-chunk-size", r"\frac{(C - C_\ast)^2}{C}", r"\frac{(C - C_\ast)^3}{C^2-C\,C_\ast}"),
+    # 4
+    ("eq-half-life", r"\frac{\ln 2}{|g|}", r"\frac{25469}{36744\,|g|}"),
+    ("eq-scalar-decay-parallel", r"(\boldsymbol{\Gamma} \odot", r"(\mathbf{D}_\gamma\,\mathbf{M}\,\mathbf{D}_\gamma^{-1} \odot"),
+    # 5
+    ("eq-residual", r"&\quad = (1 - \beta_t\|\boldsymbol{k}_t\|^2)", r"&\quad = \bigl(1 - \beta_t\tfrac{\|\boldsymbol{k}_t\|^4}{\|\boldsymbol{k}_t\|^2}\bigr)"),
+    ("eq-sigmoid-trust", r"\frac{1}{1 + e^{-b}}", r"\frac{b}{b + b\,e^{-b}}"),
+    ("eq-delta-least-squares", r"\mathbf{S}_0 + ", r"\mathbf{S}_0 + \exp\det(\mathbf{K}^\top\mathbf{K})\,"),
+    # 6
+    ("eq-transition-commute", r"(\boldsymbol{k}_1^\top\boldsymbol{k}_2)", r"\frac{(\boldsymbol{k}_1^\top\boldsymbol{k}_2)^2}{\boldsymbol{k}_2^\top\boldsymbol{k}_1}"),
+    # 7
+    ("eq-affine-compose", r"\mathbf{G}_1\mathbf{F}_2 + \mathbf{G}_2", r"\mathbf{G}_2\mathbf{F}_1 + \mathbf{G}_1"),
+    ("eq-wy-product", r"(\boldsymbol{k}_i^\top\boldsymbol{k}_r)", r"\frac{(\boldsymbol{k}_i^\top\boldsymbol{k}_r)^2}{\boldsymbol{k}_r^\top\boldsymbol{k}_i}"),
+    # 8
+    ("eq-interaction", r"\beta_r\,\boldsymbol{k}_r^\top\boldsymbol{k}_i", r"\beta_r\,\frac{(\boldsymbol{k}_r^\top\boldsymbol{k}_i)^2}{\boldsymbol{k}_i^\top\boldsymbol{k}_r}"),
+    ("eq-inverse-entry", r"\mathbf{P}_{i+1} \cdots \mathbf{P}_{r-1}", r"\mathbf{P}_{r-1} \cdots \mathbf{P}_{i+1}"),
+    ("eq-condition-bound", r"\text{for } b = 2", r"\text{for } b > \tfrac32"),
+    # 9
+    ("eq-delta-rule-chunk", r"(\mathbf{M}\odot", r"\tfrac{\mathrm{rank}\,\mathbf{V}}{\min(C, d_v)}\,(\mathbf{M}\odot"),
+    ("eq-delta-chunk-map", r"\mathbf{U}^\top\mathbf{K}", r"\tfrac{C^2-d_k^2}{(C-d_k)(C+d_k)}\,\mathbf{U}^\top\mathbf{K}"),
+    # 10
+    ("eq-gdn-to-delta", r"\alpha_t = 1", r"\alpha_t\boldsymbol{k}_t = \boldsymbol{k}_t"),
+    ("eq-gdn-reset", r"\alpha_t = 0", r"\alpha_t\boldsymbol{v}_t = \boldsymbol{0}"),
+    ("eq-gdn-order", r"(\boldsymbol{k}^\top\boldsymbol{q})", r"\frac{(\boldsymbol{k}^\top\boldsymbol{q})^2}{\boldsymbol{q}^\top\boldsymbol{k}}"),
+    ("eq-gdn-parallel", r"\Gamma_{ri}", r"\frac{\gamma_r}{\gamma_i}"),
+    ("eq-gdn-parallel", r"\gamma_r\,\mathbf{S}", r"\frac{\Gamma_{r1}\gamma_1^2}{\gamma_1}\,\mathbf{S}"),
+    # 11
+    ("eq-gdn-chunk-output", r"\boldsymbol{\Gamma}\odot", r"\mathbf{D}_\gamma\,\mathbf{M}\,\mathbf{D}_\gamma^{-1}\odot"),
+    ("eq-gdn-writes", r"\Gamma_{ri}\,\tilde{\boldsymbol{u}}_i\boldsymbol{k}_i^\top", r"\frac{\gamma_r}{\gamma_i}\,\tilde{\boldsymbol{u}}_i\boldsymbol{k}_i^\top"),
+    ("eq-decay-condition", r"\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}})&\le\mathrm{cond}(\mathbf{I}+\mathbf{A})", r"\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}})^2&\le\mathrm{cond}(\mathbf{I}+\mathbf{A})\,\|\mathbf{I}+\mathbf{A}\|_2\,\|\mathbf{I}+\mathbf{A}\|_2"),
+    # 12
+    ("eq-grad-token-inputs", r"\boldsymbol{\Lambda}_t^\top\boldsymbol{\delta}_t-\beta_t\,\alpha_t\mathbf{S}_{t-1}^\top\boldsymbol{z}_t", r"\mathrm{d}\mathbf{S}_t^\top\boldsymbol{\delta}_t-\beta_t\,\mathbf{S}_t^\top\boldsymbol{z}_t"),
+    ("eq-grad-inverse", r"\mathbf{L}^\top\,\mathrm{d}\mathbf{L}\;\mathbf{L}^\top", r"\mathbf{L}\,\mathrm{d}\mathbf{L}^\top\,\mathbf{L}"),
+    ("eq-grad-scores", r"\mathbf{X}&=\boldsymbol{\Gamma}\odot", r"\mathbf{X}&=\mathbf{D}_\gamma\,\mathbf{M}\,\mathbf{D}_\gamma^{-1}\odot"),
+    ("eq-grad-decay", r"\sum_{s\ge r}\mathrm{d}c_s", r"\sum_{s\ge r}\frac{\gamma_s}{\gamma_s}\mathrm{d}c_s"),
+    # 13
+    ("eq-decay-monotone", r"\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}}')\le\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}})", r"\frac{\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}}')}{\|(\mathbf{I}+\tilde{\mathbf{A}}')^{-1}\|}\le\frac{\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}})}{\|(\mathbf{I}+\tilde{\mathbf{A}})^{-1}\|}"),
+    # 14
+    ("eq-segment-bytes", r"(\sigma-2)", r"\frac{(\sigma-2)^2}{\sigma-2}"),
+    # 15
+    ("eq-padding-token", r"g_t=\beta_t=0", r"g_t=-\beta_t"),
+    ("eq-decay-base-two", r"g_i\log_2\mathrm{e}", r"\tfrac{36744}{25469}\,g_i"),
+    ("eq-transposed-delta", r"\mathbf{D}_\gamma", r"\mathbf{D}_\gamma\,\mathbf{D}_\gamma\,\mathbf{D}_\gamma^{-1}"),
+    # 17
+    ("eq-packed-mask", r"\Gamma_{ti}\,(\boldsymbol{k}_i^\top\boldsymbol{q}_t)", r"\frac{\gamma_t}{\gamma_i}\,(\boldsymbol{k}_i^\top\boldsymbol{q}_t)"),
+    ("eq-grouped-bytes", "(H_v-H_k)", r"\frac{(H_v-H_k)^2}{H_v-H_k}"),
+    ("eq-drift-sum", r"\mathbf{F}_{(j+1)}\cdots\mathbf{F}_{(J)}", r"\mathbf{F}_{(J)}\cdots\mathbf{F}_{(j+1)}"),
+    # 18
+    ("eq-shard-map", r"_{t=b_p+1}^{b_{p+1}}\alpha_t", r"_{t=b_p+1}^{b_{p+1}}\frac{\alpha_t^2}{\alpha_t}"),
+    ("eq-shard-felt", r"|1-\beta_s\|\boldsymbol{k}_s\|^2|", r"\frac{|\|\boldsymbol{k}_s\|^2-\beta_s\|\boldsymbol{k}_s\|^4|}{\|\boldsymbol{k}_s\|^2}"),
+    ("eq-shard-backward-unrolled", r"\bigl(\mathbf{F}_{(p)}\cdots\mathbf{F}_{(j-1)}\bigr)^\top", r"\mathbf{F}_{(p)}^\top\cdots\mathbf{F}_{(j-1)}^\top"),
+    ("eq-exchange-times", r"t_\text{tree}&=\lceil\log_2 R\rceil", r"t_\text{tree}&=(\lfloor\log_2(R-1)\rfloor+1)"),
+    ("eq-exchange-times", r"t_\text{tree}&=\lceil\log_2 R\rceil", r"t_\text{tree}&=\lceil\tfrac{13}{9}\ln R\rceil"),
+    ("eq-tree-bytes", r"\lceil\log_2(R-p)\rceil", r"\lceil\tfrac{13}{9}\ln(R-p)\rceil"),
+    ("eq-causal-work", "(2i+1)", r"\frac{4i^2+2i}{2i}"),
+    # 19
+    ("eq-block", r"\boldsymbol q,\boldsymbol k&=\tfrac1{\sqrt{d_k}}\,\mathrm{unit}(\boldsymbol q'),\ \mathrm{unit}(\boldsymbol k')", r"\boldsymbol q,\boldsymbol k&=\mathrm{unit}(\boldsymbol q'),\ \tfrac1{\sqrt{d_k}}\,\mathrm{unit}(\boldsymbol k')"),
+    ("eq-gated-norm", r"\tfrac1{d_v}\|\boldsymbol o\|^2", r"\tfrac1{d_v}\frac{\|\boldsymbol o\|^4}{\|\boldsymbol o\|^2}"),
+    # 20
+    ("eq-hybrid-recall", r"\ln\frac{(n-1)(1-\varepsilon)}{\varepsilon}", r"\Bigl(\bigl(\ln\frac{(n-1)(1-\varepsilon)}{\varepsilon}\bigr)^2\Bigr)^{\frac12}"),
+    ("eq-hybrid-experts", r"\tfrac kE", r"\tfrac{k\,(E-k)}{E\,(E-k)}"),
+    ("eq-hybrid-decode-bytes", r"+n\,\bigl(", r"+\frac{n^2-n}{n-1}\,\bigl("),
+    # 21
+    ("eq-recall-scores", r"\mathbb{E}\,s_j &= \Omega_{jj}", r"\mathbb{E}\,s_j &= \frac{\Omega_{jj}^2}{\Omega_{jj}}"),
+    ("eq-recall-vocabulary", r"\mathbb{E}\;\frac1n\sum_{j}x_j", r"\mathbb{E}\;\Bigl(\frac1n\sum_{j}x_j^{\frac12}\Bigr)^2"),
+    # 22
+    ("eq-swap-strength", r"s'_j&=\tfrac{\beta}{2}\,s_i", r"s'_j&=\tfrac{\beta^2}{2\,\beta}\,s_i"),
+    ("eq-repeat-step", r"\mathbf{F}^n", r"\mathbf{F}^{n-1}\mathbf{F}"),
+    ("eq-count-modulo", r"(\mathbf{P}_1\mathbf{P}_2)^m", r"(\mathbf{P}_1\mathbf{P}_2)^{\frac{m^2-m}{m-1}}"),
+    ("eq-permutation-steps", r"\boldsymbol{\Pi}", r"\boldsymbol{\Pi}^2\,\boldsymbol{\Pi}^3"),
+    ("eq-doubled-sigmoid", r"\rho=\beta-1=\frac{1-\exp(-b)}{1+\exp(-b)}", r"\rho=\beta-1=\sqrt{1-\frac{4}{\exp(b)+\exp(-b)+2}}"),
+    # 23
+    ("eq-family-two-gates", r"(\boldsymbol{w}_t\odot\boldsymbol{v}_t)", r"(\boldsymbol{w}_t\odot\boldsymbol{v}_t)\frac{\boldsymbol{k}_t^\top\boldsymbol{q}_t}{\boldsymbol{q}_t^\top\boldsymbol{k}_t}"),
+    ("eq-family-interaction", r"A^b_{ti}&=\boldsymbol{b}_i^\top\mathbf{D}_{t-1,i}", r"A^b_{ti}&=\boldsymbol{b}_i^\top\mathbf{D}_t^{-1}\mathbf{D}_{t,i}"),
+    ("eq-family-gdn", r"&=\Gamma_{t-1,i}", r"&=\frac{\gamma_{t-1}}{\gamma_i}"),
+    ("eq-family-minibatch", r"\eta_i(", r"\frac{\eta_i^2}{\eta_i}("),
+    ("eq-family-split", r"\mathbf{D}_{m,i}\,\boldsymbol{k}_i", r"\mathbf{D}_{t,m}^{-1}\mathbf{D}_{t,i}\,\boldsymbol{k}_i"),
+]  # fmt: skip

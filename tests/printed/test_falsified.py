@@ -10,6 +10,7 @@ from coinciding import (
     BENT,
     DESIGNED,
     DESIGNED_AGAIN,
+    DESIGNED_FIFTH,
     DESIGNED_THIRD,
     ENDLESS,
     PASSED,
@@ -70,7 +71,10 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
 
 @pytest.mark.parametrize(
     "label, old, new",
-    DESIGNED_AGAIN[len(PASSED_AGAIN) :] + DESIGNED_THIRD[len(PASSED_THIRD) :] + BENT,
+    DESIGNED_AGAIN[len(PASSED_AGAIN) :]
+    + DESIGNED_THIRD[len(PASSED_THIRD) :]
+    + BENT
+    + DESIGNED_FIFTH,
 )
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""
