@@ -367,7 +367,53 @@ BENT = [
 
 # A fifth set: what has no value at a border (a decay, a key or a product of 0, one rank, one token),
 # a modulus under another name, a constant that is nearly right, a premise that is an interval.
+PASSED_FIFTH = [  # until fractions were reduced, and the data had such borders
+    # 2
+    ("eq-retrieval-margin", r"\frac{2(n-1)}{d_k}", r"\frac{2(n-1)^2}{d_k\,(n-1)}"),
+    # 3
+    ("eq-flops-parallel", "T^2", r"\frac{T^3-T}{T-\frac1T}"),
+    # 4
+    ("eq-scalar-decay-recurrence", r"\alpha_t\, \mathbf{S}", r"\frac{\alpha_t^2}{\alpha_t}\, \mathbf{S}"),
+    ("eq-decay-gate", r"\mathrm{softplus}(x_t)", r"\frac{x_t\,\mathrm{softplus}(x_t)}{x_t}"),
+    # 5
+    ("eq-delta-spill", r"(\boldsymbol{k}_t^\top\boldsymbol{y})", r"\frac{(\boldsymbol{k}_t^\top\boldsymbol{y})^2}{\boldsymbol{k}_t^\top\boldsymbol{y}}"),
+    # 6
+    ("eq-transition-length", r"(\boldsymbol{k}^\top\boldsymbol{x})^2", r"\frac{(\boldsymbol{k}^\top\boldsymbol{x})^3}{\boldsymbol{k}^\top\boldsymbol{x}}"),
+    ("eq-key-norm", r"\frac{\|\boldsymbol{x}\|^2}{\|\boldsymbol{x}\|^2 + \epsilon}", r"\frac{\|\boldsymbol{x}\|^4}{\|\boldsymbol{x}\|^4 + \epsilon\,\|\boldsymbol{x}\|^2}"),
+    # 7
+    ("eq-scan-cost", r"(n - 1)\,", r"\frac{(n - 1)^2}{n - 1}\,"),
+    ("eq-wy-cost", r"\frac{C(C-1)}{2}", r"\frac{C(C-1)^2}{2\,(C-1)}"),
+    # 8
+    ("eq-inverse-cost", "(C-1)(C-2)", r"\frac{(C-1)(C-2)^2}{C-2}"),
+    # 10
+    ("eq-gdn-recurrence", r"\alpha_t\,\mathbf{S}", r"\frac{\alpha_t^2}{\alpha_t}\,\mathbf{S}"),
+    # 12
+    ("eq-grad-crossing", r"\gamma_C\langle", r"\frac{\gamma_C^2}{\gamma_C}\langle"),
+    # 13
+    ("eq-two-token-condition", r"\frac{a^2}{4}", r"\frac{a^4}{4\,a^2}"),
+    ("eq-error-budget", r"\rho_s^2\,\kappa_s^2", r"\frac{\rho_s^3\,\kappa_s^3}{\rho_s\,\kappa_s}"),
+    ("eq-drift-adding", "(J+1)", r"\frac{J^2-1}{J-1}"),
+    # 14
+    ("eq-scan-chain", "6m+", r"\frac{6m^2-6m}{m-1}+"),
+    # 16
+    ("eq-crossing-sums", r"\gamma_C", r"\frac{\gamma_C^2}{\gamma_C}"),
+    # 17
+    ("eq-padding-share", r"\frac{L_1+\dots+L_N}{N\,\max_n L_n}", r"\frac{(N-1)(L_1+\dots+L_N)}{(N-1)\,N\,\max_n L_n}"),
+    # 18
+    ("eq-exchange-bytes", r"4\,(R-1)\,", r"4\,\frac{(R-1)^2}{R-1}\,"),
+    ("eq-halo-bytes", "(W-1)", r"\frac{(W-1)^2}{W-1}"),
+    # 19
+    ("eq-layer-cache-bytes", "(W-1)", r"\frac{(W-1)^2}{W-1}"),
+    # 20
+    ("eq-hybrid-share", r"\varphi+(1-\varphi)", r"\varphi+\frac{(1-\varphi)^2}{1-\varphi}"),
+    # 21
+    ("eq-recall-vocabulary", r"\frac{n-1}{N_k-1}", r"\frac{(n-1)^2}{(n-1)(N_k-1)}"),
+    # 22
+    ("eq-transition-power", r"\alpha^n", r"\frac{\alpha^{n+1}}{\alpha}"),
+]  # fmt: skip
+
 DESIGNED_FIFTH = [
+    *PASSED_FIFTH,
     # 1
     ("eq-linear-attention-parallel", r"(\mathbf{M} \odot", r"\tfrac{\mathrm{rank}\,\mathbf{V}}{\min(T, d_v)}\,(\mathbf{M} \odot"),
     ("eq-linear-attention-parallel", r"\mathbf{V}^\top\mathbf{K}", r"\tfrac{T^2-d_k^2}{(T-d_k)(T+d_k)}\,\mathbf{V}^\top\mathbf{K}"),

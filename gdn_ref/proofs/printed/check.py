@@ -19,6 +19,7 @@ from .draws import DRAWS, Draw
 from .evaluate import Evaluator
 from .gaps import PASS, Nothing, verdict
 from .lexer import NotRead
+from .lowest import reducible
 from .noise import idle, noise
 from .position import alone, settle
 from .slips import slips
@@ -228,6 +229,7 @@ def _evaluated(entry, display, one_by_one):
         return found | {"problems": [f"is false as it is printed: off by {max(gaps):.1e}"]}
     if not all(any(ev.cases[n] for ev in evaluators) for n in range(len(stated))):
         raise Nothing("no index satisfies the conditions: nothing is claimed")
+    found["problems"] += [f"could be reduced: {x}" for x in reducible(stated, evaluators[0])]
     found |= altered(entry, stated, evaluators, draws)
     if one_by_one:
         found["slips"] = slips(entry, stated, evaluators, draws)
