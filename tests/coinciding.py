@@ -374,7 +374,9 @@ PASSED_FIFTH = [  # until fractions were reduced, and the data had such borders
     ("eq-flops-parallel", "T^2", r"\frac{T^3-T}{T-\frac1T}"),
     # 4
     ("eq-scalar-decay-recurrence", r"\alpha_t\, \mathbf{S}", r"\frac{\alpha_t^2}{\alpha_t}\, \mathbf{S}"),
+    ("eq-scalar-decay-unrolled", r"\Gamma_{ri}", r"\frac{\gamma_r}{\gamma_i}"),
     ("eq-decay-gate", r"\mathrm{softplus}(x_t)", r"\frac{x_t\,\mathrm{softplus}(x_t)}{x_t}"),
+    ("eq-scalar-decay-chunk", r"\mathbf{D}_\rightarrow", r"\gamma_C\,\mathbf{D}_\gamma^{-1}"),
     # 5
     ("eq-delta-spill", r"(\boldsymbol{k}_t^\top\boldsymbol{y})", r"\frac{(\boldsymbol{k}_t^\top\boldsymbol{y})^2}{\boldsymbol{k}_t^\top\boldsymbol{y}}"),
     # 6
@@ -387,15 +389,28 @@ PASSED_FIFTH = [  # until fractions were reduced, and the data had such borders
     ("eq-inverse-cost", "(C-1)(C-2)", r"\frac{(C-1)(C-2)^2}{C-2}"),
     # 10
     ("eq-gdn-recurrence", r"\alpha_t\,\mathbf{S}", r"\frac{\alpha_t^2}{\alpha_t}\,\mathbf{S}"),
+    # 11
+    ("eq-gdn-chunk-state", r"\mathbf{D}_\rightarrow", r"\gamma_C\,\mathbf{D}_\gamma^{-1}"),
+    ("eq-affine-chunk", r"\mathbf{D}_\rightarrow", r"\gamma_C\,\mathbf{D}_\gamma^{-1}"),
+    ("eq-decay-gram", r"\mathbf{D}_\lambda", r"\mathbf{D}_\lambda\,\mathbf{D}_\lambda\,\mathbf{D}_\lambda^{-1}"),
     # 12
+    ("eq-grad-solve", r"\mathbf{D}_\rightarrow", r"\gamma_C\,\mathbf{D}_\gamma^{-1}"),
+    ("eq-grad-unrolled", r"\Gamma_{Cr}", r"\frac{\gamma_C}{\gamma_r}"),
+    ("eq-grad-beta", r"\Gamma_{ri}", r"\frac{\gamma_r}{\gamma_i}"),
     ("eq-grad-crossing", r"\gamma_C\langle", r"\frac{\gamma_C^2}{\gamma_C}\langle"),
     # 13
     ("eq-two-token-condition", r"\frac{a^2}{4}", r"\frac{a^4}{4\,a^2}"),
     ("eq-error-budget", r"\rho_s^2\,\kappa_s^2", r"\frac{\rho_s^3\,\kappa_s^3}{\rho_s\,\kappa_s}"),
+    ("eq-chunk-stages", r"\mathbf{D}_\rightarrow", r"\gamma_C\,\mathbf{D}_\gamma^{-1}"),
     ("eq-drift-adding", "(J+1)", r"\frac{J^2-1}{J-1}"),
     # 14
     ("eq-scan-chain", "6m+", r"\frac{6m^2-6m}{m-1}+"),
+    # 15
+    ("eq-transposed-state", r"\mathbf{D}_\rightarrow", r"\gamma_C\,\mathbf{D}_\gamma^{-1}"),
+    ("eq-read-ahead", r"\mathbf{D}_\rightarrow", r"\gamma_C\,\mathbf{D}_\gamma^{-1}"),
     # 16
+    ("eq-transposed-gradients", r"\mathbf{D}_\rightarrow", r"\gamma_C\,\mathbf{D}_\gamma^{-1}"),
+    ("eq-strength-row-sums", r"\Gamma_{ri}", r"\frac{\gamma_r}{\gamma_i}"),
     ("eq-crossing-sums", r"\gamma_C", r"\frac{\gamma_C^2}{\gamma_C}"),
     # 17
     ("eq-padding-share", r"\frac{L_1+\dots+L_N}{N\,\max_n L_n}", r"\frac{(N-1)(L_1+\dots+L_N)}{(N-1)\,N\,\max_n L_n}"),

@@ -14,7 +14,7 @@ from pathlib import Path
 from .. import left_out
 from ..report import ARITHMETIC
 from .altered import altered, gap_of
-from .cases import BORDERS, contained
+from .cases import BORDERS, RESET, contained
 from .draws import DRAWS, Draw
 from .evaluate import Evaluator
 from .gaps import PASS, Nothing, verdict
@@ -43,6 +43,7 @@ class Printed:
     tied: tuple = ()
     words: str = ""
     needs: dict = field(default_factory=dict)
+    excluded: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ def printed(
     tied="",
     words="",
     needs=None,
+    excluded="",
 ):
     r"""Register how the TeX of these labels is evaluated.
 
@@ -105,6 +107,8 @@ def printed(
     needs : dict, optional
         Premises that the page states in words: what is needed, and a world whose data lack it
         alone. There the equation must come out false.
+    excluded : str
+        A border of the data (`cases.BORDERS`, `cases.RESET`) that the page excludes in words.
     """
     if arithmetic not in ARITHMETIC:
         raise ValueError(f"arithmetic: expected one of {', '.join(ARITHMETIC)}, got {arithmetic!r}")
@@ -123,6 +127,7 @@ def printed(
             bound,
             words,
             needs or {},
+            excluded,
         )
 
 
@@ -247,9 +252,11 @@ def _evaluated(entry, display, one_by_one):
 
 
 def borders(entry):
-    """Worlds at the border of the domain: equal sizes, no decay, strengths of 1."""
-    first = DRAWS[entry.arithmetic][0]
-    return [entry.world(replace(first, easy=easy)) for easy in BORDERS]
+    """Worlds at the border of the domain: equal sizes, no decay, strengths of 1, a reset."""
+    first, *more = DRAWS[entry.arithmetic]
+    draws = [replace(first, easy=easy) for easy in BORDERS]
+    draws += [replace(draw, easy=RESET) for draw in more if draw.exact and draw.seed == 0]
+    return [entry.world(draw) for draw in draws if draw.easy != entry.excluded]
 
 
 def _counted_of(entry):
