@@ -380,6 +380,7 @@ PASSED_FIFTH = [  # until fractions were reduced, and the data had such borders
     # 5
     ("eq-delta-spill", r"(\boldsymbol{k}_t^\top\boldsymbol{y})", r"\frac{(\boldsymbol{k}_t^\top\boldsymbol{y})^2}{\boldsymbol{k}_t^\top\boldsymbol{y}}"),
     # 6
+    ("eq-transition-cases", r"\beta = 2:", r"2 \le \beta < \tfrac{17}{8}:"),
     ("eq-transition-length", r"(\boldsymbol{k}^\top\boldsymbol{x})^2", r"\frac{(\boldsymbol{k}^\top\boldsymbol{x})^3}{\boldsymbol{k}^\top\boldsymbol{x}}"),
     ("eq-key-norm", r"\frac{\|\boldsymbol{x}\|^2}{\|\boldsymbol{x}\|^2 + \epsilon}", r"\frac{\|\boldsymbol{x}\|^4}{\|\boldsymbol{x}\|^4 + \epsilon\,\|\boldsymbol{x}\|^2}"),
     # 7
@@ -400,6 +401,8 @@ PASSED_FIFTH = [  # until fractions were reduced, and the data had such borders
     ("eq-grad-crossing", r"\gamma_C\langle", r"\frac{\gamma_C^2}{\gamma_C}\langle"),
     # 13
     ("eq-two-token-condition", r"\frac{a^2}{4}", r"\frac{a^4}{4\,a^2}"),
+    ("eq-equal-cosine-gain", r"a^2\alpha^2", r"a\,(a^2)^{\frac12}\alpha^2"),
+    ("eq-rounding-size", r"\sqrt{8\ln2}", "179077/76047"),
     ("eq-error-budget", r"\rho_s^2\,\kappa_s^2", r"\frac{\rho_s^3\,\kappa_s^3}{\rho_s\,\kappa_s}"),
     ("eq-chunk-stages", r"\mathbf{D}_\rightarrow", r"\gamma_C\,\mathbf{D}_\gamma^{-1}"),
     ("eq-drift-adding", "(J+1)", r"\frac{J^2-1}{J-1}"),
@@ -416,15 +419,20 @@ PASSED_FIFTH = [  # until fractions were reduced, and the data had such borders
     ("eq-padding-share", r"\frac{L_1+\dots+L_N}{N\,\max_n L_n}", r"\frac{(N-1)(L_1+\dots+L_N)}{(N-1)\,N\,\max_n L_n}"),
     # 18
     ("eq-exchange-bytes", r"4\,(R-1)\,", r"4\,\frac{(R-1)^2}{R-1}\,"),
+    ("eq-zigzag-steps", r"\lceil\log_2R\rceil+1", r"\lfloor\log_2(R-1)\rfloor+2"),
     ("eq-halo-bytes", "(W-1)", r"\frac{(W-1)^2}{W-1}"),
     # 19
+    ("eq-qk-norm", r"\frac{\boldsymbol k'}{\sqrt{\|\boldsymbol k'\|^2+10^{-6}}}", r"\frac{\|\boldsymbol k'\|\,\boldsymbol k'}{\sqrt{\|\boldsymbol k'\|^4+10^{-6}\|\boldsymbol k'\|^2}}"),
     ("eq-layer-cache-bytes", "(W-1)", r"\frac{(W-1)^2}{W-1}"),
     # 20
     ("eq-hybrid-share", r"\varphi+(1-\varphi)", r"\varphi+\frac{(1-\varphi)^2}{1-\varphi}"),
     # 21
+    ("eq-recall-floor", r"\frac1n\sum_{j}x_j", r"\Bigl(\frac1n\sum_{j}x_j^{\frac12}\Bigr)^2"),
     ("eq-recall-vocabulary", r"\frac{n-1}{N_k-1}", r"\frac{(n-1)^2}{(n-1)(N_k-1)}"),
     # 22
     ("eq-transition-power", r"\alpha^n", r"\frac{\alpha^{n+1}}{\alpha}"),
+    ("eq-doubled-sigmoid", r"\frac{1-\exp(-b)}{1+\exp(-b)}", r"\frac{1-\exp(-(b^2)^{\frac12})}{1+\exp(-(b^2)^{\frac12})}"),
+    ("eq-tracking-life", r"n=\frac{\ln2}{-\ln\rho}", r"n=\frac{25469}{-36744\,\ln\rho}"),
 ]  # fmt: skip
 
 DESIGNED_FIFTH = [
@@ -516,4 +524,6 @@ DESIGNED_FIFTH = [
     ("eq-family-gdn", r"&=\Gamma_{t-1,i}", r"&=\frac{\gamma_{t-1}}{\gamma_i}"),
     ("eq-family-minibatch", r"\eta_i(", r"\frac{\eta_i^2}{\eta_i}("),
     ("eq-family-split", r"\mathbf{D}_{m,i}\,\boldsymbol{k}_i", r"\mathbf{D}_{t,m}^{-1}\mathbf{D}_{t,i}\,\boldsymbol{k}_i"),
+    # of an earlier set
+    ("eq-best-decay", r"\frac{m}{m+1}", r"\frac{120+326\,m-101\,m^2+16\,m^3-m^4}{720}"),
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from coinciding import (
     PASSED,
     PASSED_AGAIN,
     PASSED_CASES,
+    PASSED_FIFTH,
     PASSED_THIRD,
 )
 from falsified import FALSIFIED, REVIEW
@@ -109,5 +110,7 @@ def test_slips_in_every_chapter():
     assert len(again) == len(DESIGNED_AGAIN) >= 84
     third = {*DESIGNED_THIRD} - again - {*DESIGNED, *FALSIFIED}
     assert len(third) == len(DESIGNED_THIRD) >= 60 and len(PASSED_THIRD) == 18
-    for forms in (again, third):
+    fifth = {*DESIGNED_FIFTH} - third - again - {*DESIGNED, *FALSIFIED}
+    assert len(fifth) == len(DESIGNED_FIFTH) >= 110 and len(PASSED_FIFTH) == 45
+    for forms in (again, third, fifth):
         assert len({source.displays()[label].notebook for label, _, _ in forms}) >= 18

@@ -24,6 +24,7 @@ from .noise import idle, noise
 from .position import alone, settle
 from .slips import slips
 from .source import displays
+from .special import constants, intervals
 from .tree import render, statements
 from .values import NotExact, Refused
 from .world import canonical
@@ -234,6 +235,9 @@ def _evaluated(entry, display, one_by_one):
         return found | {"problems": [f"is false as it is printed: off by {max(gaps):.1e}"]}
     if not all(any(ev.cases[n] for ev in evaluators) for n in range(len(stated))):
         raise Nothing("no index satisfies the conditions: nothing is claimed")
+    if entry.arithmetic == "float64":
+        found["problems"] += [f"its constants are special: {x}" for x in constants(stated)]
+    found["problems"] += [f"an interval is special: {x}" for x in intervals(stated, evaluators)]
     found["problems"] += [f"could be reduced: {x}" for x in reducible(stated, evaluators[0])]
     found |= altered(entry, stated, evaluators, draws)
     if one_by_one:
