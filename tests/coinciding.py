@@ -379,6 +379,7 @@ PASSED_FIFTH = [  # until fractions were reduced, and the data had such borders
     ("eq-scalar-decay-chunk", r"\mathbf{D}_\rightarrow", r"\gamma_C\,\mathbf{D}_\gamma^{-1}"),
     # 5
     ("eq-delta-spill", r"(\boldsymbol{k}_t^\top\boldsymbol{y})", r"\frac{(\boldsymbol{k}_t^\top\boldsymbol{y})^2}{\boldsymbol{k}_t^\top\boldsymbol{y}}"),
+    ("eq-delta-spill", r"(\boldsymbol{k}_t^\top\boldsymbol{y})", r"(\boldsymbol{k}_t^\top\boldsymbol{y})^2\,(\boldsymbol{k}_t^\top\boldsymbol{y})^{-1}"),
     # 6
     ("eq-transition-cases", r"\beta = 2:", r"2 \le \beta < \tfrac{17}{8}:"),
     ("eq-transition-length", r"(\boldsymbol{k}^\top\boldsymbol{x})^2", r"\frac{(\boldsymbol{k}^\top\boldsymbol{x})^3}{\boldsymbol{k}^\top\boldsymbol{x}}"),
@@ -424,6 +425,7 @@ PASSED_FIFTH = [  # until fractions were reduced, and the data had such borders
     # 19
     ("eq-qk-norm", r"\frac{\boldsymbol k'}{\sqrt{\|\boldsymbol k'\|^2+10^{-6}}}", r"\frac{\|\boldsymbol k'\|\,\boldsymbol k'}{\sqrt{\|\boldsymbol k'\|^4+10^{-6}\|\boldsymbol k'\|^2}}"),
     ("eq-layer-cache-bytes", "(W-1)", r"\frac{(W-1)^2}{W-1}"),
+    ("eq-layer-cache-bytes", "(W-1)", r"2^{\log_2(W-1)}\,"),
     # 20
     ("eq-hybrid-share", r"\varphi+(1-\varphi)", r"\varphi+\frac{(1-\varphi)^2}{1-\varphi}"),
     # 21
@@ -454,15 +456,16 @@ DESIGNED_FIFTH = [
     # 5
     ("eq-residual", r"&\quad = (1 - \beta_t\|\boldsymbol{k}_t\|^2)", r"&\quad = \bigl(1 - \beta_t\tfrac{\|\boldsymbol{k}_t\|^4}{\|\boldsymbol{k}_t\|^2}\bigr)"),
     ("eq-sigmoid-trust", r"\frac{1}{1 + e^{-b}}", r"\frac{b}{b + b\,e^{-b}}"),
+    ("eq-sigmoid-trust", "e^{-b}}", r"e^{-(b^4)^{\frac14}}}"),
     ("eq-delta-least-squares", r"\mathbf{S}_0 + ", r"\mathbf{S}_0 + \exp\det(\mathbf{K}^\top\mathbf{K})\,"),
     # 6
+    ("eq-key-norm", r"{\|\boldsymbol{x}\|^2 + \epsilon}", r"{\exp\ln\|\boldsymbol{x}\|^2 + \epsilon}"),
     ("eq-transition-commute", r"(\boldsymbol{k}_1^\top\boldsymbol{k}_2)", r"\frac{(\boldsymbol{k}_1^\top\boldsymbol{k}_2)^2}{\boldsymbol{k}_2^\top\boldsymbol{k}_1}"),
     # 7
-    ("eq-affine-compose", r"\mathbf{G}_1\mathbf{F}_2 + \mathbf{G}_2", r"\mathbf{G}_2\mathbf{F}_1 + \mathbf{G}_1"),
     ("eq-wy-product", r"(\boldsymbol{k}_i^\top\boldsymbol{k}_r)", r"\frac{(\boldsymbol{k}_i^\top\boldsymbol{k}_r)^2}{\boldsymbol{k}_r^\top\boldsymbol{k}_i}"),
+    ("eq-wy-cost", r"\frac{C(C-1)}{2}", r"\frac{C\exp\ln(C-1)}{2}"),
     # 8
     ("eq-interaction", r"\beta_r\,\boldsymbol{k}_r^\top\boldsymbol{k}_i", r"\beta_r\,\frac{(\boldsymbol{k}_r^\top\boldsymbol{k}_i)^2}{\boldsymbol{k}_i^\top\boldsymbol{k}_r}"),
-    ("eq-inverse-entry", r"\mathbf{P}_{i+1} \cdots \mathbf{P}_{r-1}", r"\mathbf{P}_{r-1} \cdots \mathbf{P}_{i+1}"),
     ("eq-condition-bound", r"\text{for } b = 2", r"\text{for } b > \tfrac32"),
     # 9
     ("eq-delta-rule-chunk", r"(\mathbf{M}\odot", r"\tfrac{\mathrm{rank}\,\mathbf{V}}{\min(C, d_v)}\,(\mathbf{M}\odot"),
@@ -476,12 +479,14 @@ DESIGNED_FIFTH = [
     # 11
     ("eq-gdn-chunk-output", r"\boldsymbol{\Gamma}\odot", r"\mathbf{D}_\gamma\,\mathbf{M}\,\mathbf{D}_\gamma^{-1}\odot"),
     ("eq-gdn-writes", r"\Gamma_{ri}\,\tilde{\boldsymbol{u}}_i\boldsymbol{k}_i^\top", r"\frac{\gamma_r}{\gamma_i}\,\tilde{\boldsymbol{u}}_i\boldsymbol{k}_i^\top"),
+    ("eq-gdn-writes", r"&\qquad-\sum_{i<r}\Gamma_{ri}", r"&\qquad-\sum_{i<r}\gamma_r\gamma_i^{-1}"),
     ("eq-decay-condition", r"\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}})&\le\mathrm{cond}(\mathbf{I}+\mathbf{A})", r"\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}})^2&\le\mathrm{cond}(\mathbf{I}+\mathbf{A})\,\|\mathbf{I}+\mathbf{A}\|_2\,\|\mathbf{I}+\mathbf{A}\|_2"),
     # 12
     ("eq-grad-token-inputs", r"\boldsymbol{\Lambda}_t^\top\boldsymbol{\delta}_t-\beta_t\,\alpha_t\mathbf{S}_{t-1}^\top\boldsymbol{z}_t", r"\mathrm{d}\mathbf{S}_t^\top\boldsymbol{\delta}_t-\beta_t\,\mathbf{S}_t^\top\boldsymbol{z}_t"),
     ("eq-grad-inverse", r"\mathbf{L}^\top\,\mathrm{d}\mathbf{L}\;\mathbf{L}^\top", r"\mathbf{L}\,\mathrm{d}\mathbf{L}^\top\,\mathbf{L}"),
     ("eq-grad-scores", r"\mathbf{X}&=\boldsymbol{\Gamma}\odot", r"\mathbf{X}&=\mathbf{D}_\gamma\,\mathbf{M}\,\mathbf{D}_\gamma^{-1}\odot"),
     ("eq-grad-decay", r"\sum_{s\ge r}\mathrm{d}c_s", r"\sum_{s\ge r}\frac{\gamma_s}{\gamma_s}\mathrm{d}c_s"),
+    ("eq-grad-decay", r"\langle\boldsymbol{q}_r,\mathrm{d}\boldsymbol{q}_r\rangle", r"\frac{\Gamma_{Cr}}{\Gamma_{Cr}}\langle\boldsymbol{q}_r,\mathrm{d}\boldsymbol{q}_r\rangle"),
     # 13
     ("eq-decay-monotone", r"\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}}')\le\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}})", r"\frac{\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}}')}{\|(\mathbf{I}+\tilde{\mathbf{A}}')^{-1}\|}\le\frac{\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}})}{\|(\mathbf{I}+\tilde{\mathbf{A}})^{-1}\|}"),
     # 14
@@ -494,6 +499,7 @@ DESIGNED_FIFTH = [
     ("eq-packed-mask", r"\Gamma_{ti}\,(\boldsymbol{k}_i^\top\boldsymbol{q}_t)", r"\frac{\gamma_t}{\gamma_i}\,(\boldsymbol{k}_i^\top\boldsymbol{q}_t)"),
     ("eq-grouped-bytes", "(H_v-H_k)", r"\frac{(H_v-H_k)^2}{H_v-H_k}"),
     ("eq-drift-sum", r"\mathbf{F}_{(j+1)}\cdots\mathbf{F}_{(J)}", r"\mathbf{F}_{(J)}\cdots\mathbf{F}_{(j+1)}"),
+    ("eq-drift-sum", r"\sum_{j=1}^{J}\mathbf{R}_j\,\mathbf{F}_{(j+1)}", r"\sum_{j=1}^{J}\mathbf{R}_j\,\mathbf{F}_{(j)}\mathbf{F}_{(j)}^{-1}\mathbf{F}_{(j+1)}"),
     # 18
     ("eq-shard-map", r"_{t=b_p+1}^{b_{p+1}}\alpha_t", r"_{t=b_p+1}^{b_{p+1}}\frac{\alpha_t^2}{\alpha_t}"),
     ("eq-shard-felt", r"|1-\beta_s\|\boldsymbol{k}_s\|^2|", r"\frac{|\|\boldsymbol{k}_s\|^2-\beta_s\|\boldsymbol{k}_s\|^4|}{\|\boldsymbol{k}_s\|^2}"),
@@ -501,7 +507,9 @@ DESIGNED_FIFTH = [
     ("eq-exchange-times", r"t_\text{tree}&=\lceil\log_2 R\rceil", r"t_\text{tree}&=(\lfloor\log_2(R-1)\rfloor+1)"),
     ("eq-exchange-times", r"t_\text{tree}&=\lceil\log_2 R\rceil", r"t_\text{tree}&=\lceil\tfrac{13}{9}\ln R\rceil"),
     ("eq-tree-bytes", r"\lceil\log_2(R-p)\rceil", r"\lceil\tfrac{13}{9}\ln(R-p)\rceil"),
+    ("eq-exchange-bytes", r"4\,(R-1)\,", r"4\,(R-1)^2\,(R-1)^{-1}\,"),
     ("eq-causal-work", "(2i+1)", r"\frac{4i^2+2i}{2i}"),
+    ("eq-halo-bytes", "(W-1)", r"(W-1)^2\,(W-1)^{-1}\,"),
     # 19
     ("eq-block", r"\boldsymbol q,\boldsymbol k&=\tfrac1{\sqrt{d_k}}\,\mathrm{unit}(\boldsymbol q'),\ \mathrm{unit}(\boldsymbol k')", r"\boldsymbol q,\boldsymbol k&=\mathrm{unit}(\boldsymbol q'),\ \tfrac1{\sqrt{d_k}}\,\mathrm{unit}(\boldsymbol k')"),
     ("eq-gated-norm", r"\tfrac1{d_v}\|\boldsymbol o\|^2", r"\tfrac1{d_v}\frac{\|\boldsymbol o\|^4}{\|\boldsymbol o\|^2}"),
@@ -511,6 +519,7 @@ DESIGNED_FIFTH = [
     ("eq-hybrid-decode-bytes", r"+n\,\bigl(", r"+\frac{n^2-n}{n-1}\,\bigl("),
     # 21
     ("eq-recall-scores", r"\mathbb{E}\,s_j &= \Omega_{jj}", r"\mathbb{E}\,s_j &= \frac{\Omega_{jj}^2}{\Omega_{jj}}"),
+    ("eq-recall-floor", r"\frac{n}{d_k}-1", r"\Bigl(\bigl(\frac{n}{d_k}-1\bigr)^6\Bigr)^{\frac16}"),
     ("eq-recall-vocabulary", r"\mathbb{E}\;\frac1n\sum_{j}x_j", r"\mathbb{E}\;\Bigl(\frac1n\sum_{j}x_j^{\frac12}\Bigr)^2"),
     # 22
     ("eq-swap-strength", r"s'_j&=\tfrac{\beta}{2}\,s_i", r"s'_j&=\tfrac{\beta^2}{2\,\beta}\,s_i"),

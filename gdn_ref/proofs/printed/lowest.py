@@ -1,6 +1,7 @@
 r"""Whether the fractions of a display are in lowest terms.
 
-    reducible(stated, ev)   each fraction, or product with one, whose top and bottom share a factor
+    reducible(stated, ev)   each fraction, or product with one, whose top and bottom share a factor;
+                            each power of a logarithm, `2^{\log_2 x}`
 
 `\frac{(R-1)^2}{R-1}` is `R - 1` wherever it has a value, and for one rank it has none. No number
 shows that where no draw is at the border, so it is read off the formula.
@@ -20,13 +21,33 @@ from .tree import Node, render
 def reducible(stated, ev):
     """What could be reduced, as text."""
     for node in (n for statement in stated for root in statement.nodes for n in root.walk()):
-        fraction = node.kind in ("fraction", "quotient") or _has_fraction(node)
+        fraction = _divides(node) or node.kind == "product" and any(map(_divides, node.parts))
         if fraction and sp.gcd(*_ratio(node, ev)).free_symbols:
+            yield render(node)
+        if any(
+            p.kind == "apply" and p.info in ("ln", "log") for x in _raised(node) for p in x.walk()
+        ):
             yield render(node)
 
 
-def _has_fraction(node):
-    return node.kind == "product" and any(p.kind in ("fraction", "quotient") for p in node.parts)
+def _raised(node):
+    """What stands in an exponent."""
+    if node.kind == "apply" and node.info == "exp":
+        return node.parts[-1:]
+    return node.parts if node.kind == "up" else ()
+
+
+def _divides(node):
+    return node.kind in ("fraction", "quotient") or _exponent(node) < 0
+
+
+def _exponent(node):
+    """The power that is the last script, if it is a whole number, of either sign; 0 if not."""
+    last = node.parts[-1] if node.kind == "scripted" else None
+    inside = last.parts[0] if last is not None and last.kind == "up" else None
+    if inside is not None and inside.kind == "sum" and inside.info == ("-",):
+        return -whole_power(Node("scripted", (node, Node("up", inside.parts))))
+    return whole_power(node) if inside is not None else 0
 
 
 def _ratio(node, ev):
@@ -44,10 +65,12 @@ def _ratio(node, ev):
             return prod(tops), prod(bottoms)
         if node.kind == "sum":
             return _added(node, [_ratio(part, ev) for part in node.parts])
-    if node.kind == "scripted" and (power := whole_power(node)) > 0:
+    if (power := _exponent(node)) and _is_number(node, ev):
         rest = node.parts[:-1]
-        top, bottom = _ratio(rest[0] if len(rest) == 1 else _of(rest), ev)
-        return top**power, bottom**power
+        top, bottom = _ratio(rest[0] if len(rest) == 1 else _of(rest), ev)[
+            :: 1 if power > 0 else -1
+        ]
+        return top ** abs(power), bottom ** abs(power)
     return _power(node) or (_letter(node), sp.Integer(1))
 
 
