@@ -91,7 +91,7 @@ def test_every_draw_counts(page):
 
     assert "is false" in page("a = bc", world, arithmetic="modular")["problems"][0]
     assert seen == [(False, 0), (False, 1), (True, 2), (True, 0), (True, 1)]
-    assert borders == list(check.BORDERS)
+    assert borders == [*check.BORDERS, check.RESET]
 
 
 def test_each_draw_begins_anew(page):

@@ -10,12 +10,14 @@ from coinciding import (
     BENT,
     DESIGNED,
     DESIGNED_AGAIN,
+    DESIGNED_FIFTH,
     DESIGNED_THIRD,
     ENDLESS,
     FEW_VALUES,
     PASSED,
     PASSED_AGAIN,
     PASSED_CASES,
+    PASSED_FIFTH,
     PASSED_POWERS,
     PASSED_THIRD,
 )
@@ -73,7 +75,10 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
 
 @pytest.mark.parametrize(
     "label, old, new",
-    DESIGNED_AGAIN[len(PASSED_AGAIN) :] + DESIGNED_THIRD[len(PASSED_THIRD) :] + BENT,
+    DESIGNED_AGAIN[len(PASSED_AGAIN) :]
+    + DESIGNED_THIRD[len(PASSED_THIRD) :]
+    + BENT
+    + DESIGNED_FIFTH,
 )
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""
@@ -108,5 +113,7 @@ def test_slips_in_every_chapter():
     assert len(again) == len(DESIGNED_AGAIN) >= 84
     third = {*DESIGNED_THIRD} - again - {*DESIGNED, *FALSIFIED}
     assert len(third) == len(DESIGNED_THIRD) >= 60 and len(PASSED_THIRD) == 18
-    for forms in (again, third):
+    fifth = {*DESIGNED_FIFTH} - third - again - {*DESIGNED, *FALSIFIED}
+    assert len(fifth) == len(DESIGNED_FIFTH) >= 119 and len(PASSED_FIFTH) == 47
+    for forms in (again, third, fifth):
         assert len({source.displays()[label].notebook for label, _, _ in forms}) >= 18

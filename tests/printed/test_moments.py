@@ -1,16 +1,21 @@
 """Outcomes that stand for a distribution have its stated moments, and no other coincidence; and
 each equation is also evaluated at the borders of its domain."""
 
+from contextlib import nullcontext
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from gdn_ref.proofs.printed import check, load
+from gdn_ref.proofs.printed import check, displays, load
 from gdn_ref.proofs.printed.cases import BORDERS
 from gdn_ref.proofs.printed.ch05_worlds import stream
 from gdn_ref.proofs.printed.ch13 import one_cosine, product_of_three
 from gdn_ref.proofs.printed.ch21 import scored
 from gdn_ref.proofs.printed.draws import DRAWS, Draw
+from gdn_ref.proofs.printed.gaps import gap
+from gdn_ref.proofs.printed.tree import statements
+from gdn_ref.proofs.printed.values import Refused
 
 
 def mean(world, function):
@@ -57,3 +62,14 @@ def test_borders_have_equal_sizes_and_a_cosine_of_minus_one():
     assert equal["d_{k}"] == equal["d_{v}"]
     still = one_cosine(Draw(False, 0, BORDERS[1])).letters
     assert (still["h"], still[r"\alpha"]) == (-1, 1)
+
+
+@pytest.mark.parametrize("label, excluded", [("eq-gdn-writes", False), ("eq-gdn-divided", True)])
+def test_a_token_drops_everything_unless_the_page_excludes_it(label, excluded):
+    load()
+    entry, stated = check.PRINTED[label], statements(displays()[label].tex)
+    decays = [world.letters[r"\alpha_"][3,] for world in check.borders(entry)]
+    assert (decays[-1] == 0) != excluded
+    world = entry.world(replace(DRAWS["modular"][3], easy=check.RESET))
+    with pytest.raises(Refused, match="division by zero") if excluded else nullcontext():
+        assert gap(stated, world) == 0

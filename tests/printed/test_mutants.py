@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gdn_ref.proofs.printed import Draw, World, columns, entries
+from gdn_ref.proofs.printed.altered import EQUAL
 from gdn_ref.proofs.printed.evaluate import Evaluator
 from gdn_ref.proofs.printed.gaps import gap
 from gdn_ref.proofs.printed.mutate import KINDS, mutants
@@ -271,6 +272,8 @@ BENDS = {
     r"a = 5 - |b - 5|": "minus what is in |b - 5|",
     r"a = 5 - \sqrt{b^2 - 10 b + 25}": r"no modulus of \sqrt{b^{2} - 10b + 25}",
     r"a = 5 - \|b - 5\|": r"minus what is in \|b - 5\|",
+    r"a = ((b^3)^2)^{\frac{1}{6}}": r"no modulus of ((b^{3})^{2})^{\frac{1}{6}}",
+    r"a = \exp(\frac12 \ln b^2)": "no modulus of b^{2}, twice its logarithm",
     r"a = \min(b, 5)": r"b for \min(b, 5)",
     r"a = b \bmod 8": r"no remainder: b\bmod 8",
     r"a = \begin{cases} b & b < 5 \\ 5 & b \ge 5 \end{cases}": "always b",
@@ -282,11 +285,11 @@ def test_what_bends_beyond_the_data_survives(tex, form):
     """A modulus of one sign, a minimum of one side, a remainder of what is small, an idle case."""
     world = World({"a": 3, "b": 3})
     evaluator, stated = Evaluator(world), statements(tex)
-    assert gap(stated, world, evaluator) == 0
+    assert gap(stated, world, evaluator) < EQUAL
     found = {edit.what: gap(forms, world) for edit, forms in mutants(stated, evaluator)
              if edit.what == form}  # fmt: skip
     if "sqrt" in tex:  # of either sign, as computer algebra writes it: one of them is equal
         minus = form.replace("no modulus of", "minus what is in")
         found |= {edit.what: gap(forms, world) for edit, forms in mutants(stated, evaluator)
                   if edit.what == minus}  # fmt: skip
-    assert min(found.values()) == 0
+    assert min(found.values()) < EQUAL

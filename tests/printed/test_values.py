@@ -206,6 +206,7 @@ def test_what_follows_from_an_index():
         (r"\|\mathbf{I}\|", "a norm of what has no size"),
         (r"\exp\mathbf{A}", "a function of a number, given a matrix"),
         (r"a^{999999} z", "a number too large"),
+        (r"\log_1 a", "division by zero"),
         (r"\begin{pmatrix} \mathbf{A} \\ \mathbf{0} \end{pmatrix}", "blocks of no known size"),
         (r"\begin{pmatrix} \mathbf{K} & \mathbf{I} \\ & \mathbf{A} \end{pmatrix}", "not square"),
         (r"(a = b) + 1", "a relation where a value is expected"),

@@ -32,6 +32,7 @@ ONES, ONE_TOKEN, ONE_CHUNK = "write strengths of 1", "one token", "one chunk"
 EASY = (EMPTY, STILL, ORTHONORMAL, ONES, ONE_TOKEN, ONE_CHUNK, EQUAL_SIZES)
 # where an equation has to hold, too, and to have a value
 BORDERS = (EQUAL_SIZES, STILL, ONES, ONE_CHUNK)
+RESET = "a decay of 0"  # a border of exact draws: one token in the middle drops everything
 HADAMARD = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2
 
 
@@ -122,7 +123,14 @@ def decays(draw, T):
     alpha = draw.between(0.5, 0.95, T)
     if case(draw) in (UNIT, DEPENDENT):
         alpha[2:3] = alpha[2:3] * 0 + 1
-    return ones_if(draw, STILL, alpha)
+    return with_reset(draw, ones_if(draw, STILL, alpha))
+
+
+def with_reset(draw, alpha):
+    """These decays; for a draw of this property that of the token in the middle is 0."""
+    if draw.easy == RESET:
+        alpha[len(alpha) // 2] = 0 * alpha[0]
+    return alpha
 
 
 def ones_if(draw, easy, x):

@@ -7,6 +7,7 @@ import numpy as np
 
 from ... import chunking, wy
 from ..data import hard_inputs
+from . import cases
 from .cases import sizes
 from .ch08 import INVERSE
 from .ch10 import ABOVE
@@ -17,11 +18,12 @@ from .world import World
 
 LOOP = "the token loop"
 
-printed("eq-gdn-divided eq-gdn-unrolled eq-gdn-transition", rule, against=LOOP)
+printed("eq-gdn-divided eq-gdn-similarity", rule, against=LOOP, excluded=cases.RESET)
+printed("eq-gdn-unrolled eq-gdn-transition", rule, against=LOOP)
 printed("eq-gdn-writes", rule, against=LOOP, equal=ABOVE)
 printed("eq-gdn-products", rule, against="products of the factors, token by token", defines=True)
 printed("eq-gdn-interaction", rule, against="gdn_ref.wy.interaction", defines=True)
-printed("eq-wy-u eq-gdn-similarity eq-gdn-delta-split", rule, against=LOOP)
+printed("eq-wy-u eq-gdn-delta-split", rule, against=LOOP)
 printed("eq-gdn-w-gated", rule, against=LOOP, equal=INVERSE)
 printed("eq-gdn-chunk-delta eq-gdn-chunk-state eq-gdn-chunk-output", rule, against=LOOP)
 printed("eq-affine-chunk eq-gdn-ut-transform", rule, against=LOOP)
@@ -70,7 +72,7 @@ printed(
 
 def decays(draw):
     """The decays of a chunk, and what is lost at each step."""
-    alpha = draw.array(sizes(draw)[0])
+    alpha = cases.decays(draw, sizes(draw)[0])
     lost = np.array([alpha[0] * 0 + 1, *(1 - a * a for a in alpha[1:])])
     Gamma = products(alpha)
     return World({r"\boldsymbol{\Gamma}": Gamma, r"\mathbf{D}_\lambda": np.diag(lost)})

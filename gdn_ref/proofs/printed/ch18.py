@@ -153,7 +153,7 @@ def zigzag(draw):
 
 def steps(draw):
     """Messages one after the other and rounds for two shards a rank."""
-    R = (4, 7, 16, 33, 2, 9, 24, 5)[draw.seed % 8]
+    R = (4, 7, 1, 33, 2, 9, 24, 16)[draw.seed % 8]
     ring, rounds = hybrid.steps_of(R)
     return World({"R": R, "messages of the ring": ring, "rounds of the tree": rounds})
 

@@ -49,9 +49,10 @@ def _place(t, T):
 
 @cache
 def keys(draw):
-    """Raw keys and queries about as long as the root of what is added under the root."""
+    """Raw keys and queries about as long as the root of what is added under the root, or 0."""
     d_k = (5, 2, 9, 3, 12, 7, 4)[draw.seed % 7]
     k, q = 0.001 * draw.array(d_k), 0.001 * draw.array(d_k)
+    k, q = k * (draw.seed % 3 != 1), q * (draw.seed % 3 != 2)
     found_q, found_k = normalised(q, k)
     letters = {
         r"\boldsymbol{k}'": k[:, None], r"\boldsymbol{q}'": q[:, None], "d_k": d_k, "d_v": 7,

@@ -106,13 +106,15 @@ def spread(weights):
 
 @cache
 def floors(draw):
-    """Keys that are as good as any, in two widths, and a run of the gated rule in a third; and
-    orthonormal keys in more dimensions than there are keys."""
+    """Keys that are as good as any, in two widths, and a run of the gated rule in a third; keys
+    that come twice; and orthonormal keys in more dimensions than there are keys."""
     n, widths = ((5, (2, 3)), (7, (3, 5)), (6, (1, 4)))[draw.seed % 3]
     n += draw.seed // 3
     of = {d: relative_crosstalk(K @ K.T) for d in widths for K in [tight(n, d)]}
     of[n - 1] = spread(random_weights(draw.anew().rng, n, n - 1))
     of[n + 2] = relative_crosstalk(np.eye(n))
+    twice = np.eye(n - 3)[np.arange(n) // 2 % (n - 3)]
+    of.setdefault(n - 3, relative_crosstalk(twice @ twice.T))
     return World({"n": n, "x_": in_two_widths(of)}, {"d_k": list(of), "j": range(1, n + 1)})
 
 

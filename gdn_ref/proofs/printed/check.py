@@ -14,15 +14,17 @@ from pathlib import Path
 from .. import left_out
 from ..report import ARITHMETIC
 from .altered import altered, gap_of
-from .cases import BORDERS, contained
+from .cases import BORDERS, RESET, contained
 from .draws import DRAWS, Draw
 from .evaluate import Evaluator
 from .gaps import PASS, Nothing, verdict
 from .lexer import NotRead
+from .lowest import reducible
 from .noise import idle, noise
 from .position import alone, settle
 from .slips import slips
 from .source import displays
+from .special import constants, intervals
 from .tree import render, statements
 from .values import NotExact, Refused
 from .world import canonical
@@ -43,6 +45,7 @@ class Printed:
     words: str = ""
     needs: dict = field(default_factory=dict)
     few: dict = field(default_factory=dict)
+    excluded: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ def printed(
     words="",
     needs=None,
     few=None,
+    excluded="",
 ):
     r"""Register how the TeX of these labels is evaluated.
 
@@ -108,6 +112,8 @@ def printed(
         alone. There the equation must come out false.
     few : dict, optional
         Whole numbers of a counted world that take fewer values than are asked, and why.
+    excluded : str
+        A border of the data (`cases.BORDERS`, `cases.RESET`) that the page excludes in words.
     """
     if arithmetic not in ARITHMETIC:
         raise ValueError(f"arithmetic: expected one of {', '.join(ARITHMETIC)}, got {arithmetic!r}")
@@ -127,6 +133,7 @@ def printed(
             words,
             needs or {},
             {canonical(name): why for name, why in (few or {}).items()},
+            excluded,
         )
 
 
@@ -233,6 +240,10 @@ def _evaluated(entry, display, one_by_one):
         return found | {"problems": [f"is false as it is printed: off by {max(gaps):.1e}"]}
     if not all(any(ev.cases[n] for ev in evaluators) for n in range(len(stated))):
         raise Nothing("no index satisfies the conditions: nothing is claimed")
+    if entry.arithmetic == "float64":
+        found["problems"] += [f"its constants are special: {x}" for x in constants(stated)]
+    found["problems"] += [f"an interval is special: {x}" for x in intervals(stated, evaluators)]
+    found["problems"] += [f"could be reduced: {x}" for x in reducible(stated, evaluators[0])]
     found |= altered(entry, stated, evaluators, draws)
     if one_by_one:
         found["slips"] = slips(entry, stated, evaluators, draws)
@@ -250,9 +261,11 @@ def _evaluated(entry, display, one_by_one):
 
 
 def borders(entry):
-    """Worlds at the border of the domain: equal sizes, no decay, strengths of 1."""
-    first = DRAWS[entry.arithmetic][0]
-    return [entry.world(replace(first, easy=easy)) for easy in BORDERS]
+    """Worlds at the border of the domain: equal sizes, no decay, strengths of 1, a reset."""
+    first, *more = DRAWS[entry.arithmetic]
+    draws = [replace(first, easy=easy) for easy in BORDERS]
+    draws += [replace(draw, easy=RESET) for draw in more if draw.exact and draw.seed == 0]
+    return [entry.world(draw) for draw in draws if draw.easy != entry.excluded]
 
 
 def _counted_of(entry):

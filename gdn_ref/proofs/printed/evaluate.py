@@ -305,7 +305,7 @@ class Evaluator(Claims, Sums):
             raise NotRead(f"no function {node.info}")
         try:
             found = v.called(FUNCTIONS[node.info], *given)
-        except (OverflowError, ValueError) as error:
+        except (OverflowError, ValueError, ZeroDivisionError) as error:
             raise Refused(str(error)) from None
         return self.with_scripts(v.plain(found), after, scope)
 

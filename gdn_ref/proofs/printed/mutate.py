@@ -7,10 +7,10 @@ swapped; an index shifted or two of them swapped; another letter of the same sha
 sum, `<` for `\le`; a condition left out. What only changes the order of two numbers is no slip.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .evaluate import TRANSPOSE
-from .symbolic import squared
+from .meanings import Edit, Meanings, plus
 from .tree import Node, render
 from .values import shape_of
 from .world import LETTERS, canonical
@@ -27,27 +27,12 @@ LOOK_ALIKE = [
     (r"\mathbf{V}", r"\mathbf{E}"), (r"\mathbf{S}", r"\mathrm{d}\mathbf{S}"), ("H_k", "H_v"),
     (r"\mathrm{d}\mathbf{S}", r"\mathrm{d}\mathbf{S}'"), (r"\gamma_", r"\alpha_"),
 ]  # fmt: skip
-NEAR_RELATION = {
-    "<": [r"\le"], r"\le": ["<"], ">": [r"\ge"], r"\ge": [">"], r"\ne": ["="],
-}  # fmt: skip
 KINDS = {
     "sign": "a sign", "term": "a term left out", "factor": "a factor left out",
     "order": "two factors swapped", "transpose": "a transpose", "power": "a power or an inverse",
     "index": "an index", "letter": "another letter", "number": "another number",
     "bound": "a bound or a relation", "condition": "a condition left out", "form": "another form",
 }  # fmt: skip
-TURNED = {"<": ">", r"\le": r"\ge", ">": "<", r"\ge": r"\le"}
-TWINS = {"max": "min", "min": "max", "sin": "cos", "cos": "sin"}
-ROUNDED = {"floor": "ceil", "ceil": "floor"}
-
-
-@dataclass(frozen=True)
-class Edit:
-    """One slip: its kind, what it does, and the parts of the equation that it concerns."""
-
-    kind: str
-    what: str
-    parts: tuple = ()
 
 
 def mutants(statements, evaluator):
@@ -78,7 +63,7 @@ def _text(statements):
     return tuple(tuple(render(node) for node in s.nodes) + (len(s.conditions),) for s in statements)
 
 
-class _Edits:
+class _Edits(Meanings):
     """The edits of one equation, which know the shapes and names of its parts."""
 
     def __init__(self, evaluator):
@@ -151,94 +136,6 @@ class _Edits:
                 replace(node, parts=_without(node.parts, i)),
             )
 
-    def edit_fraction(self, node):
-        top, bottom = node.parts
-        yield Edit("factor", f"not divided by {render(bottom)}"), Node("group", (top,), "(")
-        yield Edit("form", f"{render(node)} turned"), replace(node, parts=(bottom, top))
-
-    def edit_quotient(self, node):
-        yield (
-            Edit("factor", f"not divided by {render(node.parts[-1])}"),
-            replace(node, parts=node.parts[:-1]),
-        )
-
-    def edit_number(self, node):
-        yield (
-            Edit("number", f"{int(node.info) + 1} for {node.info}"),
-            replace(node, info=str(int(node.info) + 1)),
-        )
-
-    def edit_floor(self, node):
-        yield (
-            Edit("form", f"rounded the other way: {render(node)}"),
-            replace(node, kind=ROUNDED[node.kind]),
-        )
-
-    edit_ceil = edit_floor
-
-    def edit_bar(self, node):
-        yield from self.signed(node, node.parts[0])
-
-    def edit_norm(self, node):
-        if self.number(node.parts[0]):
-            yield from self.signed(node, node.parts[0])
-
-    def edit_root(self, node):
-        if (base := squared(node.parts[0])) is not None:
-            yield from self.signed(node, base)
-
-    def signed(self, node, inside):
-        """What has no sign is what stands in it, or minus that: were one always so, a bend beyond
-        the data would pass."""
-        inside = Node("group", (inside,), "(")
-        yield Edit("form", f"no modulus of {render(node)}"), inside
-        minus = Node("group", (Node("sum", (inside,), ("-",)),), "(")
-        yield Edit("form", f"minus what is in {render(node)}"), minus
-
-    def edit_table(self, node):
-        if node.info == "cases" and len(node.parts) > 1:
-            for row in node.parts:
-                yield Edit("form", f"always {render(row.parts[0])}"), row.parts[0].parts[0]
-
-    def edit_remainder(self, node):
-        yield Edit("form", f"no remainder: {render(node)}"), Node("group", node.parts[:1], "(")
-
-    def edit_apply(self, node):
-        if node.info in ("max", "min") and len(node.parts) == 1:
-            inside = node.parts[0].parts[0] if node.parts[0].kind == "group" else node.parts[0]
-            for part in inside.parts if inside.kind == "tuple" else ():
-                group = Node("group", (part,), "(")
-                yield Edit("form", f"{render(part)} for {render(node)}"), group
-        if node.info in TWINS:
-            yield (
-                Edit("form", f"{TWINS[node.info]} for {node.info}"),
-                replace(node, info=TWINS[node.info]),
-            )
-
-    def edit_chain(self, node):
-        for i, relation in enumerate(node.info):
-            for other in (*NEAR_RELATION.get(relation, ()), *filter(None, [TURNED.get(relation)])):
-                changed = (*node.info[:i], other, *node.info[i + 1 :])
-                yield Edit("bound", f"{other} for {relation}"), replace(node, info=changed)
-
-    def edit_big(self, node):
-        *scripts, body = node.parts
-        up = next((s for s in scripts if s.kind == "up"), None)
-        if up is None or node.info == r"\mathbb{E}":
-            return
-        down = next(s for s in scripts if s.kind == "down")
-        condition = down.parts[0]
-        later = replace(
-            down,
-            parts=(replace(condition, parts=(condition.parts[0], _plus(condition.parts[1], 1))),),
-        )
-        for what, old, new in (
-            ("first term left out", down, later),
-            ("last term left out", up, replace(up, parts=(_plus(up.parts[0], -1),))),
-        ):
-            parts = tuple(new if p is old else p for p in scripts)
-            yield Edit("bound", f"{what} of {render(node)}"), replace(node, parts=(*parts, body))
-
     def edit_letter(self, node):
         yield from self.other_letters(node, [])
         if self.square_matrix(node):
@@ -269,6 +166,8 @@ class _Edits:
                 yield Edit("transpose", f"{render(node)} not transposed", (node,)), without
             else:
                 yield Edit("power", f"no power: {render(node)}"), without
+                if script is node.parts[-1] and script.kind == "up":
+                    yield from self.raised(node, script.parts[0])
 
     def square_matrix(self, node):
         shape = shape_of(self.last.get(id(node), ()))
@@ -284,7 +183,7 @@ class _Edits:
             return
         places = inside.parts if several else (inside,)
         changed = [
-            (*places[:i], _plus(p, d), *places[i + 1 :])
+            (*places[:i], plus(p, d), *places[i + 1 :])
             for i, p in enumerate(places)
             for d in (1, -1)
         ]
@@ -323,24 +222,6 @@ def _nothing(node):
 
 def _without(items, i):
     return (*items[:i], *items[i + 1 :])
-
-
-def _plus(node, d):
-    """The index, `d` further."""
-    if node.kind == "sum" and node.parts[-1].kind == "number":
-        number = int(node.parts[-1].info) * (1 if node.info[-1] == "+" else -1) + d
-        parts, info = node.parts[:-1], node.info[:-1]
-        if number == 0:
-            return parts[0] if info == ("+",) else replace(node, parts=parts, info=info)
-        return Node("sum", (*parts, _numeral(abs(number))), (*info, "+" if number > 0 else "-"))
-    if node.kind == "number" and int(node.info) + d >= 0:
-        return _numeral(int(node.info) + d)
-    parts, info = (node.parts, node.info) if node.kind == "sum" else ((node,), ("+",))
-    return Node("sum", (*parts, _numeral(abs(d))), (*info, "+" if d > 0 else "-"))
-
-
-def _numeral(n):
-    return Node("number", (), str(n))
 
 
 def _beside_dots(parts, i):

@@ -101,6 +101,7 @@ def inputs(draw, T=None, d_k=None, d_v=None, decay=True):
         k = k if draw.exact else k + draw.array(1, d_k)
         k = cases.orthonormal(k) if draw.easy == cases.ORTHONORMAL else k
         alpha = cases.ones_if(draw, cases.STILL, draw.between(0.5, 0.95, T))
+        alpha = cases.with_reset(draw, alpha)
         beta = cases.ones_if(draw, cases.ONES, draw.between(0.1, 1.9, T))
     v, S = draw.array(T, d_v), cases.state(draw, d_v, d_k)
     return q, k, v, alpha if decay else alpha * 0 + 1, beta, S

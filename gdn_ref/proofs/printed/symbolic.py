@@ -35,7 +35,7 @@ def expression(node, atoms, function=lambda node: False):
     if node.kind in ("fraction", "quotient"):
         first, *others = map(of, node.parts)
         return first / sp.Mul(*others)
-    if node.kind == "scripted" and (power := _whole_power(node)):
+    if node.kind == "scripted" and (power := whole_power(node)):
         rest = node.parts[:-1]
         return of(rest[0] if len(rest) == 1 else Node("scripted", rest)) ** power
     symbol = sp.Symbol(render(node), positive=True)
@@ -90,7 +90,7 @@ def _applied(parts, function):
     return found
 
 
-def _whole_power(node):
+def whole_power(node):
     """The power that is the last script, if it is a whole number."""
     last = node.parts[-1]
     inside = last.parts[0] if last.kind == "up" else None
