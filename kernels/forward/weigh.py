@@ -24,9 +24,10 @@ WeighCase = namedtuple("WeighCase", "C HEADS HAS_G")
 
 @triton.jit
 def weigh_kernel(given: WeighGiven, case: tl.constexpr):
-    n, HV = tl.program_id(1), given.HV
-    t = case.C * tl.program_id(0) + tl.arange(0, case.C)[:, None]
-    hv = case.HEADS * tl.program_id(2) + tl.arange(0, case.HEADS)[None, :]
+    chunks, HV = tl.cdiv(given.T, case.C), given.HV
+    n, chunk = tl.program_id(0) // chunks, tl.program_id(0) % chunks
+    t = case.C * chunk + tl.arange(0, case.C)[:, None]
+    hv = case.HEADS * tl.program_id(1) + tl.arange(0, case.HEADS)[None, :]
     ours = (t < given.T) & (hv < HV)
     token = n.to(tl.int64) * given.T + t
     beta = tl.load(given.beta_ptr + token * HV + hv, mask=ours, other=0.0).to(tl.float32)

@@ -34,7 +34,7 @@ def compare(dtype, device="cpu", **sizes):
     exact, before = o.double(), o.clone()
     Response(None, O_F.double(), None, at, whose, None).correct(exact, S.double())
     Response(None, O_F, None, at, whose, None, in_one=True).correct(o, S)
-    assert_close(o.double(), exact, TOLERANCE[dtype])
+    assert_close(o.double().cpu(), exact.cpu(), TOLERANCE[dtype])
     others = torch.ones(o[0, ..., 0].numel(), dtype=torch.bool, device=device)
     others[at.flatten()] = False
     same = (o == before).flatten(0, 2).all(1)

@@ -7,10 +7,10 @@
 
 A program has a sequence, a value head and 128 value dimensions, and five groups of warps:
 
-    load_warp     brings the tiles and weights of the next chunks
+    bring_warp    brings the tiles and weights of the next chunks
     matrix_warps  compute A and the scores a chunk ahead, and T_inv from its diagonal (`matrices`)
     solver_warps  invert A's diagonal blocks, while the others work on the next chunk (`solver`)
-    chain_warps   twice, 64 value dimensions each: the state, delta and the outputs
+    half_warps    twice, 64 value dimensions each: the state, delta and the outputs
 
 The matrix warps are the ones the others wait for; what they do not have to do, the solver does.
 Registers decide the rest: 192 for a thread of a chain, and none of them to spare.
@@ -33,6 +33,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 
 from ....common.numbers import C
+from ...transform_mma import PLAIN
 from ..chain import (
     BK,
     BV,
@@ -59,7 +60,7 @@ from ..chain import (
 from ..scan import Outputs
 from ..scan_256 import put, put_short
 from .matrices import STAGES, Matrices, matrix_warps
-from .solver import PLAIN, Blocks, solver_warps
+from .solver import Blocks, solver_warps
 
 SWIZZLED = gl.constexpr(gl.SwizzledSharedLayout(8, 1, 8, [1, 0]))  # for products of a warp
 
@@ -75,7 +76,7 @@ FusedSource = namedtuple("FusedSource", "q k v c_ptr beta_ptr beta_stride token 
 
 
 @gluon.jit
-def load_warp(source, ring, v_0, v_1, tokens):
+def bring_warp(source, ring, v_0, v_1, tokens):
     """Tiles of chunk after chunk, and its weights; the numbers are asked for a chunk ahead."""
     chunks = (tokens + C - 1) // C
     numbers = (load_numbers(source, 0, tokens),)
@@ -113,7 +114,7 @@ def bring_chunk(source, ring, v_0, v_1, numbers, j):
 
 
 @gluon.jit
-def next_chunk(S, j, left, scale, ring, v_tiles, matrices, FULL: gl.constexpr):
+def next_fused_chunk(S, j, left, scale, ring, v_tiles, matrices, FULL: gl.constexpr):
     """The state after chunk `j`, and its outputs."""
     PARTS: gl.constexpr = ring.k.shape[0] // STAGES
     weights = ring.weights
@@ -157,16 +158,18 @@ def next_chunk(S, j, left, scale, ring, v_tiles, matrices, FULL: gl.constexpr):
 
 
 @gluon.jit
-def chain_warps(first, last, tokens, token_0, outputs, ring, v_tiles, matrices):
+def half_warps(first, last, tokens, token_0, outputs, ring, v_tiles, matrices):
     """A slice of the state from the first chunk to the last, and the outputs."""
     PARTS: gl.constexpr = ring.k.shape[0] // STAGES
     S = load_state(first, PARTS)
     left = tokens % C
     for j in range(tokens // C):
-        S, out = next_chunk(S, j, C, outputs.scale, ring, v_tiles, matrices, True)
+        S, out = next_fused_chunk(S, j, C, outputs.scale, ring, v_tiles, matrices, True)
         put(out, outputs, token_0 + j * C)
     if left > 0:
-        S, out = next_chunk(S, tokens // C, left, outputs.scale, ring, v_tiles, matrices, False)
+        S, out = next_fused_chunk(
+            S, tokens // C, left, outputs.scale, ring, v_tiles, matrices, False
+        )
         put_short(out, outputs, token_0, tokens, left)
     store_state(S, last, PARTS)
     tma.store_wait(0)
@@ -212,19 +215,19 @@ def chunk_fused_kernel(q, k, v, o, given: FusedGiven, case: gl.constexpr):
 
     gl.warp_specialize(
         [
-            (chain_warps, (
+            (half_warps, (
                 StateAt(S_first, first_v, case.S_v, case.S_k, case.HAS_S),
                 StateAt(S_last, first_v, case.S_v, case.S_k, True), tokens, token_0,
                 Outputs(o, o_0, given.o_ptr, HV * V, column, given.scale), ring, v_0, matrices,
             )),
-            (chain_warps, (
+            (half_warps, (
                 StateAt(S_first, first_v + BV, case.S_v, case.S_k, case.HAS_S),
                 StateAt(S_last, first_v + BV, case.S_v, case.S_k, True), tokens, token_0,
                 Outputs(o, o_1, given.o_ptr, HV * V, column + BV, given.scale), ring, v_1, matrices,
             )),
             (matrix_warps, (tokens, given.scale, ring, matrices, blocks)),
             (solver_warps, (tokens, blocks)),
-            (load_warp, (
+            (bring_warp, (
                 FusedSource(q, k, v, c_ptr, beta_ptr, 1, token_0, h * K, column), ring, v_0, v_1,
                 tokens,
             )),

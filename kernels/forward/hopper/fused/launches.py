@@ -50,7 +50,7 @@ class Fused:
     def __call__(self, sizes, q, k, v, g, beta, S, o, S_last):
         plan, T, total = self.plan, sizes.T, sizes.total
         c, strength = (new(v, (plan.HV * total,), torch.float32) for _ in range(2))
-        grid = (cdiv(T, C.value), sizes.N, cdiv(plan.HV, HEADS))
+        grid = (sizes.N * cdiv(T, C.value), cdiv(plan.HV, HEADS), 1)
         self.weigh(grid, (g, beta, c, strength), (T, total, plan.HV))
         self.launch(
             (sizes.N * plan.HV * plan.V // VALUES, 1, 1), (q, k, v, o, strength, c, o, S, S_last),

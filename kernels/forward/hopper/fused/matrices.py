@@ -38,9 +38,9 @@ from .solver import solution
 
 STAGES = gl.constexpr(3)  # chunks in flight
 # 64 rows by a block of columns, 16 rows a warp
-MMA = gl.constexpr(gl.NVMMADistributedLayout([2, 0], [4, 1], [16, 8]))
-LEFT = gl.constexpr(gl.DotOperandLayout(0, MMA.value, 2))
-RIGHT = gl.constexpr(gl.DotOperandLayout(1, MMA.value, 2))
+BAND = gl.constexpr(gl.NVMMADistributedLayout([2, 0], [4, 1], [16, 8]))
+BAND_LEFT = gl.constexpr(gl.DotOperandLayout(0, BAND.value, 2))
+BAND_RIGHT = gl.constexpr(gl.DotOperandLayout(1, BAND.value, 2))
 
 # what the matrix warps have for the chains, in two places
 Matrices = namedtuple("Matrices", "scores T_inv ready used")
@@ -107,26 +107,26 @@ def interact(j, tokens, scale, ring, matrices, blocks):
 def invert(j, matrices, blocks):
     """`T_inv` of chunk `j`: blocks `X_ab` of 16 tokens are there for a, b < 2 and for a, b > 1."""
     b = j % 2
-    block = gl.arange(0, C, gl.SliceLayout(1, MMA))[:, None] // 16
-    zero = gl.zeros([C, 16], gl.float32, MMA)
+    block = gl.arange(0, C, gl.SliceLayout(1, BAND))[:, None] // 16
+    zero = gl.zeros([C, 16], gl.float32, BAND)
     A = blocks.A.index(b)
     X_diagonal, X_below = solution(blocks, b)
     mbarrier.wait(blocks.solved.index(b), (j // 2) & 1)
-    X_aa, X_ab = X_diagonal.load(LEFT), X_below.load(LEFT)
-    X_00, X_11 = X_diagonal.slice(0, 16).load(RIGHT), X_diagonal.slice(16, 16).load(RIGHT)
-    X_10 = X_below.slice(16, 16).load(RIGHT)
+    X_aa, X_ab = X_diagonal.load(BAND_LEFT), X_below.load(BAND_LEFT)
+    X_00, X_11 = X_diagonal.slice(0, 16).load(BAND_RIGHT), X_diagonal.slice(16, 16).load(BAND_RIGHT)
+    X_10 = X_below.slice(16, 16).load(BAND_RIGHT)
     # eq-inverse-blocks; what comes out in the rows of blocks 0 and 1 is not taken
     XA = ()
     for e in gl.static_range(2):
-        A_2e = A.slice(32, 16).slice(16 * e, 16, dim=1).load(RIGHT)
-        A_3e = A.slice(48, 16).slice(16 * e, 16, dim=1).load(RIGHT)
+        A_2e = A.slice(32, 16).slice(16 * e, 16, dim=1).load(BAND_RIGHT)
+        A_3e = A.slice(48, 16).slice(16 * e, 16, dim=1).load(BAND_RIGHT)
         third = mma_v2(X_ab, A_2e, mma_v2(X_aa, A_3e, zero))
         rows = gl.where(block == 2, mma_v2(X_aa, A_2e, zero), third)
-        XA = XA + (gl.convert_layout(rows.to(gl.float16), LEFT),)
+        XA = XA + (gl.convert_layout(rows.to(gl.float16), BAND_LEFT),)
     T_a0 = -mma_v2(XA[1], X_10, mma_v2(XA[0], X_00, zero))
     T_a1 = -mma_v2(XA[1], X_11, zero)
-    T_aa = X_diagonal.load(MMA).to(gl.float32)
-    T_ab = X_below.load(MMA).to(gl.float32)
+    T_aa = X_diagonal.load(BAND).to(gl.float32)
+    T_ab = X_below.load(BAND).to(gl.float32)
     columns_0 = gl.where(block == 0, T_aa, gl.where(block == 1, T_ab, T_a0))
     columns_1 = gl.where(block == 1, T_aa, gl.where(block == 0, 0.0, T_a1))
     columns_2 = gl.where(block == 2, T_aa, gl.where(block == 3, T_ab, 0.0))

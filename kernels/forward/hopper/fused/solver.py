@@ -18,10 +18,10 @@ from triton.experimental.gluon.language.nvidia.hopper import mbarrier
 
 from ....common.numbers import C
 from ....common.triton_private import reinterpreted
+from ...transform_mma import BLOCKS, PLAIN, PLAIN_3D
 
-BLOCKS = gl.constexpr(4)  # of 16 tokens
 # [block, row, column], a row of each diagonal block: a thread of two warps keeps a column
-ROW = gl.constexpr(
+COLUMN_OF_BLOCK = gl.constexpr(
     gl.DistributedLinearLayout(
         reg_bases=[],
         lane_bases=[[0, 0, 1], [0, 0, 2], [0, 0, 4], [0, 0, 8], [1, 0, 0]],
@@ -40,13 +40,11 @@ FOUR = gl.constexpr(
         shape=[4, 1, 4],
     )
 )
-SOLVED = gl.constexpr(gl.SliceLayout(1, ROW.value))
+COLUMN = gl.constexpr(gl.SliceLayout(1, COLUMN_OF_BLOCK.value))
 # two blocks of rows by a block of columns, a warp each
 PAIR = gl.constexpr(gl.NVMMADistributedLayout([2, 0], [2, 1], [16, 8]))
 PAIR_LEFT = gl.constexpr(gl.DotOperandLayout(0, PAIR.value, 2))
 PAIR_RIGHT = gl.constexpr(gl.DotOperandLayout(1, PAIR.value, 2))
-PLAIN = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [1, 0]))
-PLAIN_3D = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [2, 1, 0]))
 
 # of two chunks: A in float16; its diagonal blocks, float32 and one above the other, and in their
 # place what `solved` announces (see `solution`)
@@ -70,15 +68,15 @@ def four_of(A, s: gl.constexpr, first: gl.constexpr):
     b, d = gl.split(odd)
     numbers = ()
     for x in gl.static_range(4):
-        numbers = numbers + (gl.convert_layout((a, b, c, d)[x], gl.SliceLayout(1, SOLVED)),)
+        numbers = numbers + (gl.convert_layout((a, b, c, d)[x], gl.SliceLayout(1, COLUMN)),)
     return numbers
 
 
 @gluon.jit
-def solve_rows(A):
+def rows_of_blocks(A):
     """Rows of the diagonal blocks of `(I + A)^-1`: e_s minus A's row s times those above."""
-    i = gl.arange(0, 16, gl.SliceLayout(0, SOLVED))[None, :]
-    zero = gl.zeros([BLOCKS, 16], gl.float32, SOLVED)
+    i = gl.arange(0, 16, gl.SliceLayout(0, COLUMN))[None, :]
+    zero = gl.zeros([BLOCKS, 16], gl.float32, COLUMN)
     rows = ()
     for s in gl.static_range(16):
         row = gl.where(i == s, 1.0, zero)
@@ -113,7 +111,7 @@ def solver_warps(tokens, blocks):
         mbarrier.wait(blocks.found.index(b), (j // 2) & 1)
         A = reinterpreted(blocks.diagonal.index(b), gl.float32, [BLOCKS, 16, 16], PLAIN_3D)
         X = reinterpreted(blocks.diagonal.index(b), gl.float16, [2 * BLOCKS, 16, 16], PLAIN_3D)
-        rows = together(solve_rows(A)).to(gl.float16)
+        rows = together(rows_of_blocks(A)).to(gl.float16)
         X.slice(0, BLOCKS).permute((0, 2, 1)).store(rows)
         X_diagonal, X_below = solution(blocks, b)
         # eq-inverse-blocks
