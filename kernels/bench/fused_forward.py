@@ -1,6 +1,6 @@
 """Check and time the forward pass in one kernel (`forward.hopper.fused`), beside the two kernels.
 
-    python kernels/bench/fused_forward.py
+    python kernels/bench/fused_forward.py --json _build/bench/fused.json
 
 Needs a Hopper GPU. Small batches are compared with the float64 reference, with short chunks and 128
 and 256 value dimensions. The others are timed as `compare.device_us` does it, rested and after a
@@ -9,9 +9,11 @@ kernels are what a call with `batch_invariant` takes; where there are so many pr
 segments anyway.
 """
 
+import argparse
 from functools import partial
+from pathlib import Path
 
-from compare import HELD_S, device_us, relative
+from compare import HELD_S, device_us, relative, write_record
 from shapes import Shape, inputs
 
 import gdn_ref
@@ -42,34 +44,43 @@ def call(q, k, v, g, beta, S, **options):
     )
 
 
+def checked(shape, ways):
+    """Errors of outputs and states against float64, by way."""
+    *exact, S, _ = inputs(shape)
+    given = [x.bfloat16() for x in exact[:3]] + exact[3:] + [S]
+    right = call(*(x.double() for x in exact), S.double(), backend="reference")
+    pairs = {name: zip(way(*given), right, strict=True) for name, way in ways.items()}
+    return {name: [relative(*pair) for pair in found] for name, found in pairs.items()}
+
+
+def timed(shape, ways):
+    """Microseconds by way, rested and held, and how far apart their results are."""
+    *exact, S, _ = inputs(shape)
+    given = [x.bfloat16() for x in exact[:3]] + exact[3:] + [S]
+    results = [way(*given) for way in ways.values()]
+    row = {"apart": max(relative(*pair) for pair in zip(*results, strict=True))}
+    for name, way in ways.items():
+        row[name] = device_us(partial(way, *given))
+        row[f"{name}_held"] = device_us(partial(way, *given), warm_s=HELD_S, rounds=1)
+    return row
+
+
 def main():
-    fused, two = partial(call, backend="triton"), partial(call, batch_invariant=True)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, help="write the record to this file")
+    path = parser.parse_args().json
+    ways = {"fused": partial(call, backend="triton"), "two": partial(call, batch_invariant=True)}
     chosen, rule = [], Fused.pays
     Fused.pays = lambda self, sizes: chosen.append(rule(self, sizes)) or True
+    found = {"errors": [], "rows": []}
     for shape in CHECKED:
-        *exact, S, _ = inputs(shape)
-        given = [x.bfloat16() for x in exact[:3]] + exact[3:] + [S]
-        right = call(*(x.double() for x in exact), S.double(), backend="reference")
-        for name, way in (("fused", fused), ("two", two)):
-            errors = [relative(x, y) for x, y in zip(way(*given), right, strict=True)]
-            print(
-                f"{shape!s:24}{name:6} errors of outputs and states {errors[0]:.2e} {errors[1]:.2e}"
-            )
+        found["errors"].append({"shape": str(shape), **checked(shape, ways)})
+        print(found["errors"][-1], flush=True)
     for shape in TIMED:
-        *exact, S, _ = inputs(shape)
-        given = [x.bfloat16() for x in exact[:3]] + exact[3:] + [S]
-        apart = max(relative(*pair) for pair in zip(fused(*given), two(*given), strict=True))
-        times = []
-        for way in (fused, two):
-            rested = device_us(partial(way, *given))
-            held = device_us(partial(way, *given), warm_s=HELD_S, rounds=1)
-            times.append((rested, held))
-        (f, f_held), (t, t_held) = times
-        print(
-            f"{shape!s:24}fused {f:7.1f}, held {f_held:7.1f}; two {t:7.1f}, held {t_held:7.1f} us; "
-            f"{t / f:.2f} {t_held / f_held:.2f}; taken {chosen[-1]}; apart {apart:.1e}",
-            flush=True,
-        )
+        row = {"shape": str(shape), **timed(shape, ways), "taken": chosen[-1]}
+        found["rows"].append(row)
+        print(row, flush=True)
+    write_record(path, "the forward pass in one kernel and in two, device times in us", found)
 
 
 if __name__ == "__main__":
