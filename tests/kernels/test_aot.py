@@ -74,6 +74,8 @@ def test_every_kernel_fits_its_architecture(capability, family):
             most = SPILLED_BYTES_OF.get(name.split()[1], SPILLED_BYTES[capability])
             if "hopper scan K=128" in name or "hopper scan K=256" in name:
                 most = 110 if "K=256" in name and "shares" in name else 64
+            elif "hopper fused" in name:
+                most = 64
             elif "scan K=256" in name:
                 most = SPILLED_BYTES_OF_WIDE_SCAN[capability]
                 most += MORE_IN_SHARES[capability] * ("shares" in name)
