@@ -106,7 +106,6 @@ PASSED_AGAIN = [  # until the data of their worlds, or what is asked of them, we
 DESIGNED_AGAIN = [
     *PASSED_AGAIN,
     ("eq-exact-recall", r"\mathbf{K}\mathbf{K}^\top = \mathbf{I}", r"\|\mathbf{K}\mathbf{K}^\top\|^2 = \mathrm{tr}(\mathbf{K}\mathbf{K}^\top)"),
-    ("eq-multiplications-per-token", r"n_\text{cache}(t) &= t\,(d_k + d_v)", r"n_\text{cache}(t) &= \lfloor\tfrac{6\,t}{5}\rfloor\,(d_k + d_v) - \lfloor\tfrac t5\rfloor\,(d_k + d_v)"),
     ("eq-linear-attention-parallel", r"\mathbf{S}_0 + \mathbf{V}^\top\mathbf{K}", r"\mathbf{S}_0 + \lceil\tfrac{d_k}{5}\rceil\,\mathbf{V}^\top\mathbf{K}"),
     ("eq-welch-bound", r"n \Bigl( \frac{n}{d_k} - 1 \Bigr)", r"n \Bigl( \frac{n}{d_k} - \lceil\tfrac{d_k}{5}\rceil \Bigr)"),
     ("eq-margin-parts", r"m = 1", r"m = \lceil\tfrac{n}{5}\rceil"),
