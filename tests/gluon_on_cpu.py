@@ -197,7 +197,8 @@ class Program:
         self.tiles, self.barriers, self.copies = [], {}, []
         self.failed, self.ended = [], False
         self.random = random.Random(seed)
-        threading.Thread(target=self.copy, daemon=True).start()
+        self.engine = threading.Thread(target=self.copy, daemon=True)
+        self.engine.start()
 
     def copy(self):
         """The copy engine: one of the copies that are due, then another."""
@@ -247,6 +248,7 @@ class Barrier:
         self.left -= count
         self.bytes += bytes
         assert self.left >= 0, "more arrivals than the barrier counts"
+        assert self.bytes >= 0, "more bytes than were announced"
         if self.left == 0 and self.bytes == 0:
             self.left, self.phase = self.count, self.phase ^ 1
         program.change.notify_all()
@@ -467,6 +469,7 @@ def run(kernel, grid, arguments):
             with program.change:
                 program.ended = True
                 program.change.notify_all()
+            program.engine.join()
         if program.failed:
             raise program.failed[0]
 

@@ -149,6 +149,25 @@ def test_nothing_moves_on_a_slow_machine(browser, server, name, viewport):
         assert visit.page.evaluate("window.shift") < 0.02
 
 
+@pytest.mark.parametrize("name", ["book/intro.html", *heaviest(1)])
+@pytest.mark.parametrize("face", ["text-regular", "text-italic", "text-semibold"])
+def test_nothing_moves_when_a_face_comes_late(browser, server, name, face):
+    """The faces of the reader's machine that stand in for ours are as wide (gdn.css)."""
+    late = []
+    with Visit(browser, server, viewport=PHONE) as visit:
+        visit.page.add_init_script(WATCH)
+        visit.page.route(f"**/{face}.woff2", lambda request: late.append(request))
+        visit.page.goto(server + name, wait_until="domcontentloaded")
+        visit.page.wait_for_timeout(800)
+        assert late and visit.page.evaluate("window.shift") < 0.02
+        for request in late:
+            request.continue_()
+        loaded = "[...performance.getEntriesByType('resource')].some(e => e.name.includes('%s'))"
+        visit.page.wait_for_function(loaded % face)
+        visit.page.wait_for_timeout(500)
+        assert visit.page.evaluate("window.shift") < 0.02
+
+
 @read_pages
 def test_weighs_less_than_900_kilobytes(desk):
     """As a server that does not compress sends it; pictures and figures' data are not counted,
