@@ -360,6 +360,24 @@ def test_a_wait_in_vain_is_found(monkeypatch):
         call(arguments(T=64), 1)
 
 
+@pytest.mark.parametrize("waits", [True, False])
+def test_bytes_that_nobody_announced_are_found(monkeypatch, waits):
+    """Also those that come when nobody waits any more."""
+    barriers, expect = gluon_on_cpu.MEANINGS["mbarrier"].__dict__, gluon_on_cpu.expect
+    monkeypatch.setitem(barriers, "expect", lambda at, bytes, **given: expect(at, 16, **given))
+    if not waits:
+        monkeypatch.setitem(barriers, "wait", gluon_on_cpu.nothing)
+        copy = gluon_on_cpu.Program.copy
+
+        def late(program):
+            time.sleep(0.5)
+            copy(program)
+
+        monkeypatch.setattr(gluon_on_cpu.Program, "copy", late)
+    with pytest.raises(AssertionError, match="more bytes than were announced"):
+        call(arguments(T=64), 1)
+
+
 def test_no_thread_is_left_behind():
     before = threading.active_count()
     call(arguments(T=64), 1)
