@@ -62,7 +62,7 @@ def causal_conv1d(
         validation.check_backend(backend)
         layer_validation.check_activation(activation)
         layer_validation.check_convolution(x, weight, bias, None, "initial_state", "N", None)
-        check_length("x", x, cp)
+        check_length("x", x, cp.length, cp.rank)
         if initial_state is not None:
             sizes = {"N": cp.N, "D": x.shape[2], "W - 1": weight.shape[1] - 1}
             validation.check_tensor("initial_state", initial_state, tuple(sizes), sizes, x.device)

@@ -29,17 +29,17 @@ class Bounds:
     device finds these, and the host does the rest.
 
     g, beta : log-decays, or None, and strengths, as the recurrence has them
-    growth : for each piece, [blocks, H]: no c_t in the block is larger, in any value head
+    growth : for each piece, [blocks, HV]: no c_t in the block is larger
     """
 
-    def __init__(self, options, k, g, beta, gate, pieces, dtype):
+    def __init__(self, options, tokens, gate, cp, dtype):
+        _, k, _, g, beta = tokens
         self.g, self.beta = active(options, g, beta, gate, dtype)
-        self.pieces, self.H = pieces, k.shape[2]
+        self.pieces = cp.entered
         step = self.beta
         if not options["use_qk_l2norm_in_kernel"]:  # else no key is longer than 1
-            length = k.to(dtype).square().sum(-1)
-            step = step * length.repeat_interleave(step.shape[2] // self.H, 2)
-        self.growth = [self.largest(self.extremes(step, piece.rows)) for piece in pieces]
+            step = steps(k, step, dtype)
+        self.growth = [self.largest(self.extremes(step, piece.rows)) for piece in cp.entered]
 
     def extremes(self, step, rows):
         """Smallest and largest step, sum and largest of the log-decays, of each block and head."""
@@ -50,7 +50,7 @@ class Bounds:
         return torch.cat(found).double().cpu().numpy()
 
     def answered(self, least_of_states, least_of_outputs):
-        """For each piece, by key head: the tokens to be answered for.
+        """For each piece, by value head: the tokens to be answered for.
 
         All, if the state after the piece feels the one before it; else those whose outputs do.
         """
@@ -61,7 +61,7 @@ class Bounds:
         ]
 
     def felt(self, least):
-        """For each piece, by key head: the tokens up to the last block that can feel this much."""
+        """For each piece, by value head: the tokens up to the last block that feels so much."""
         return [
             self.tokens(p, x, log(least)) for p, x in zip(self.pieces, self.growth, strict=True)
         ]
@@ -75,7 +75,7 @@ class Bounds:
             total, largest = decays
             whole, inside = total + whole, np.maximum(BLOCK * largest + inside, 0)
         inside[1:] += whole.cumsum(0)[:-1]  # from the beginning of the piece
-        return inside.reshape(len(inside), self.H, -1).max(2)
+        return inside
 
     def tokens(self, piece, growth, least):
         """Of one piece, up to the last block that can feel so much; the first one does."""
@@ -88,6 +88,12 @@ def blocks(x):
     """[1, tokens, heads] as [1, blocks, BLOCK, heads], with zeros at the end."""
     missing = -x.shape[1] % BLOCK
     return (pad(x, (0, 0, 0, missing)) if missing else x).unflatten(1, (-1, BLOCK))
+
+
+def steps(k, beta, dtype):
+    """beta |k|^2, [1, T, HV]."""
+    length = k.to(dtype).square().sum(-1)
+    return beta * length.repeat_interleave(beta.shape[2] // k.shape[2], 2)
 
 
 def active(options, g, beta, gate, dtype):

@@ -10,17 +10,17 @@ the rule, whose values are zero and whose first states are the identity. The map
 before then carry a block's queries to the beginning of its piece (eq-affine-compose).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
 
 import torch
 from torch.nn.functional import pad
 
-from .felt import LEAST
-from .local import has_kernels, run
+from .felt import LEAST, Bounds  # noqa: F401 (a name of this order of work, as in `launched`)
+from .local import run
 
-SHORTEST, MOST = 1024, 8  # tokens of a block; blocks of a span, if that does not make them shorter
+SHORTEST, MOST = 512, 16  # tokens of a block; blocks of a span, if that does not make them shorter
 
 
 @dataclass
@@ -29,14 +29,13 @@ class Response:
 
     All that comes after an exchange is few calls over all spans: the device is idle meanwhile.
 
-    tokens : for each piece, how many of its tokens feel that state, by key head
+    tokens : for each piece, how many of its tokens feel that state, by value head
     O_F : [blocks, L, K], what their queries read of that state, F_t q_t
     F : [pieces HV, K, K]
     at : [blocks, L, 1], the rows of these tokens, in `[T HV, ...]`
     whose : [blocks], the state that a block feels, in `[pieces HV, ...]`; here the pieces are all
         those of the rank
     of : [spans at most MOST], the blocks of each span, and their number where there is none
-    in_one : whether a kernel corrects outputs, in one launch
     """
 
     tokens: list
@@ -45,18 +44,21 @@ class Response:
     at: torch.Tensor
     whose: torch.Tensor
     of: torch.Tensor
-    in_one: bool = False
+
+    @property
+    def tensors(self):
+        return self.O_F, self.F, self.at, self.whose, self.of
+
+    def holding(self, *tensors):
+        """This one with these tensors in the place of its own."""
+        names = ("O_F", "F", "at", "whose", "of")
+        return replace(self, **dict(zip(names, tensors, strict=True)))
 
     def correct(self, o, S):
         """Add O_F S^T to the outputs, [1, T, HV, V], in place; S is [pieces, HV, V, K].
 
         Rows past the end of a piece are its last one, and add nothing.
         """
-        if self.in_one:
-            from ..kernels.shards import correct
-
-            correct(o, self.O_F, S, self.at, self.whose)
-            return
         S = S.flatten(0, 1)[self.whose].to(self.O_F.dtype)
         read = torch.bmm(self.O_F, S.mT).flatten(0, 1).to(o.dtype)
         o.flatten(0, 2).index_add_(0, self.at.flatten(), read)
@@ -116,13 +118,15 @@ def one_and_zero(K, dtype, device):
     return one, torch.stack([one, torch.zeros_like(one)])
 
 
-def respond(options, tokens, bounds, pieces, dtype):
-    """The `Response` of these pieces: tokens as for `local.run`, F in this dtype."""
+def respond(options, tokens, bounds, dtype):
+    """The `Response` of the pieces that a state enters: tokens as for `local.run`, F in this dtype.
+
+    `launched` does the same by kernels of its own.
+    """
     q, k, v, *_ = tokens
-    (H, K), HV, device = k.shape[2:], v.shape[2], v.device
+    (H, K), HV, device, pieces = k.shape[2:], v.shape[2], v.device, bounds.pieces
     counts = bounds.answered(*(LEAST * torch.finfo(x).eps for x in (dtype, v.dtype)))
-    of_key = [h * H // HV for h in range(HV)]
-    spans = [(p, h, ns[of_key[h]]) for p, ns in zip(pieces, counts, strict=True) for h in range(HV)]
+    spans = [(p, h, n) for p, ns in zip(pieces, counts, strict=True) for h, n in enumerate(ns)]
     L = block_length(max(n for *_, n in spans))
     numbers = places(spans, L, HV)
     sent = torch.tensor(sum(numbers, [])).to(device, non_blocking=True)  # waits for no kernel
@@ -141,11 +145,17 @@ def respond(options, tokens, bounds, pieces, dtype):
         q = q.masked_fill(past[..., None], 0)
     one, ends = one_and_zero(K, dtype, device)
     ones, zeros = one.repeat(count, 1, 1, 1), v.new_zeros(count, L, 1, K)
-    plain = {name: False for name in options if name.startswith(("use_gate", "use_beta", "allow"))}
-    O_F, F = run(options | plain, (q, k, zeros, g, beta), {}, ones, None)
+    norm = options["use_qk_l2norm_in_kernel"]
+    O_F, F = run(plain(options, norm), (q, k, zeros, g, beta), {}, ones, None)
     F = joined(torch.cat([F.squeeze(1), ends]), rounds)
     O_F = torch.bmm(O_F.squeeze(2), F[before].to(O_F.dtype).mT)
-    return Response(counts, O_F, F[last], at, whose, of, has_kernels(options, tokens))
+    return Response(counts, O_F, F[last], at, whose, of)
+
+
+def plain(options, norm):
+    """The options for decays and strengths as the recurrence has them."""
+    given = {name: False for name in options if name.startswith(("use_", "allow"))}
+    return options | given | {"use_qk_l2norm_in_kernel": norm}
 
 
 def places(spans, L, HV):

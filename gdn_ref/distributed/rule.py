@@ -33,15 +33,16 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from .. import validation
+from ..prepared import RULE, prepared
 from ..types import Backend
+from . import launched, response
 from .agreement import agree, checked, tell
 from .context import CPContext
 from .exchange import incoming, leaving
-from .felt import Bounds
 from .heads import by_heads
-from .local import again, exact_dtype, gradients, run
+from .local import again, exact_dtype, gradients, has_kernels, run
 from .relay import Relay
-from .response import Beside, Response, respond
+from .response import Beside
 
 PARALLEL = ("sequence", "relay", "heads")
 
@@ -108,88 +109,101 @@ def chunk_gated_delta_rule(
     tensors = {"q": q, "k": k, "v": v, "g": g, "beta": beta, "A_log": A_log, "dt_bias": dt_bias}
 
     def check():
-        validation.check_flags(
-            output_final_state=output_final_state, state_v_first=state_v_first, **flags
-        )
-        check_call(cp_context, tensors, initial_state, state_v_first, options, parallel)
-        gradient = torch.is_grad_enabled() and any(
-            x is not None and x.requires_grad for x in (*tensors.values(), initial_state)
-        )
-        looks = {name: look(x) for name, x in (*tensors.items(), ("initial_state", initial_state))}
-        shared = {"parallel": parallel, "output_final_state": output_final_state}
-        return {**options, **shared, **looks, "requires_grad of any argument": gradient}
+        shapes = [getattr(x, "shape", None) for x in (q, initial_state)]
+        cp = cp_context.length, cp_context.N, cp_context.rank, cp_context.ranks
+        others = (output_final_state, state_v_first, parallel, cp, *shapes)
+        given = (*tensors.values(), initial_state, None)
+        return prepared(checked_call, given, RULE[:9], (tuple(options), *options.values(), *others))
 
     given, error = checked(check)
     ask = partial(tell, cp_context, "chunk_gated_delta_rule", given, error)
     if error is not None or parallel != "sequence":  # which exchanges first
         ask()()
     S = initial_state if initial_state is None or state_v_first else initial_state.mT
-    if parallel == "sequence":
-        gradient = torch.is_grad_enabled()  # within a function of autograd it never is
-        o, S = Sharded.apply(ask, cp_context, options, gradient, *tensors.values(), S)
+    if parallel == "sequence" and not torch.is_grad_enabled():
+        gate = {"A_log": A_log, "dt_bias": dt_bias}
+        o, S, *_ = forward(ask, cp_context, options, False, (q, k, v, g, beta), gate, S)
+    elif parallel == "sequence":
+        o, S = Sharded.apply(ask, cp_context, options, *tensors.values(), S)
     else:
         order = Relay.apply if parallel == "relay" else by_heads
         o, S = order(cp_context, options, *tensors.values(), S)
     return o, (S if state_v_first else S.mT).contiguous() if output_final_state else None
 
 
+def forward(ask, cp, options, keep, tokens, gate, S_first):
+    """Outputs, last states of all sequences, and what `backward` needs if something is to `keep`.
+
+    That is the states before the pieces, what is found of them (`Response`), and what `run` keeps.
+    States are `[N, HV, V, K]`.
+    """
+    q, k, v, *_ = tokens
+    sizes, exact = (len(cp.mine), *v.shape[2:], k.shape[3]), exact_dtype(q, k, v)
+    S = None  # before each piece
+    if S_first is not None:
+        S = v.new_zeros(sizes, dtype=exact)
+        place, sequence = cp.where("fresh", S.device)
+        S[place] = S_first[sequence].to(exact)
+    beside, found = Beside(v.device) if cp.entered else None, None
+    o, S_out, *kept = run(options, tokens, gate, S, cp.borders("mine", v.device), keep)
+    if cp.entered:
+        by = launched if has_kernels(options, tokens) else response
+        with beside:
+            bounds = by.Bounds(options, tokens, gate, cp, exact)
+    agreed = ask()  # while the device is busy
+    if S is None:
+        S = v.new_zeros(sizes, dtype=exact)
+    maps = {p.index: (None, S_out[p.index]) for p in cp.fresh}
+    if cp.entered:
+        with beside:
+            found = by.respond(options, tokens, bounds, exact)
+        beside.join()
+        F = found.F.split(v.shape[2])
+        maps |= {p.index: (F_p, S_out[p.index]) for p, F_p in zip(cp.entered, F, strict=True)}
+    agreed()
+    states = incoming(cp, maps, S.new_empty(sizes[1:]))
+    for p in cp.entered:
+        S[p.index] = states[p.index]
+        F, G = maps[p.index]
+        G.baddbmm_(states[p.index], F)  # S F + G, in S_out
+    if found:
+        found.correct(o, S)  # O_0 + O_F S^T
+    S_last = S.new_zeros(cp.N, *sizes[1:])
+    place, sequence = cp.where("ended", S.device)
+    S_last[sequence] = S_out[place]
+    return o, S_last, S, found, kept
+
+
 class Sharded(torch.autograd.Function):
-    """Both passes; states are `[N, HV, V, K]`."""
+    """Both passes."""
 
     @staticmethod
-    def forward(ctx, ask, cp, options, gradient, q, k, v, g, beta, A_log, dt_bias, S_first):
-        tokens, gate = (q, k, v, g, beta), {"A_log": A_log, "dt_bias": dt_bias}
-        K, (HV, V) = k.shape[3], v.shape[2:]
-        exact = exact_dtype(q, k, v)
-        S = v.new_zeros(len(cp.mine), HV, V, K, dtype=exact)  # before each piece
-        if S_first is not None:
-            place, sequence = cp.where("fresh", S.device)
-            S[place] = S_first[sequence].to(exact)
-        beside, response = Beside(v.device), None
-        borders, keep = cp.borders("mine", v.device), gradient and any(ctx.needs_input_grad)
-        o, S_out, *kept = run(options, tokens, gate, S, borders, keep)
-        agreed = ask()  # while the device is busy
-        maps = {p.index: (None, S_out[p.index]) for p in cp.fresh}
-        if cp.entered:
-            with beside:
-                bounds = Bounds(options, k, g, beta, gate, cp.entered, exact)
-                response = respond(options, tokens, bounds, cp.entered, exact)
-            beside.join()
-            F = response.F.split(HV)
-            maps |= {p.index: (F_p, S_out[p.index]) for p, F_p in zip(cp.entered, F, strict=True)}
-        agreed()
-        states = incoming(cp, maps, S.new_empty(HV, V, K))
-        for p in cp.entered:
-            S[p.index] = states[p.index]
-            F, G = maps[p.index]
-            G.baddbmm_(states[p.index], F)  # S F + G, in S_out
-        if response:
-            response.correct(o, S)  # O_0 + O_F S^T
-        S_last = S.new_zeros(cp.N, HV, V, K)
-        place, sequence = cp.where("ended", S.device)
-        S_last[sequence] = S_out[place]
-
-        ctx.cp, ctx.options = cp, options
-        answer = (None,) * 5
-        if response:
-            answer = response.O_F, response.F, response.at, response.whose, response.of
-        ctx.save_for_backward(*tokens, A_log, dt_bias, S_first, S, *answer, *kept)
+    def forward(ctx, ask, cp, options, *given):
+        *tokens, A_log, dt_bias, S_first = given
+        gate = {"A_log": A_log, "dt_bias": dt_bias}
+        keep = any(ctx.needs_input_grad)
+        o, S_last, S, found, kept = forward(ask, cp, options, keep, tokens, gate, S_first)
+        answer = found.tensors if found else ()
+        ctx.cp, ctx.options, ctx.answers = cp, options, len(answer)
+        ctx.found = found and found.holding(*(None for _ in answer))
+        ctx.save_for_backward(*given, S, *answer, *kept)
         return o, S_last
 
     @staticmethod
     @once_differentiable
     def backward(ctx, do, dS_last):
         cp, options = ctx.cp, ctx.options
-        *tensors, S_first, S, O_F, F, at, whose, of = ctx.saved_tensors[:14]
-        kept = ctx.saved_tensors[14:]
+        *tensors, S_first, S = ctx.saved_tensors[:9]
+        answer, kept = ctx.saved_tensors[9 : 9 + ctx.answers], ctx.saved_tensors[9 + ctx.answers :]
         borders = cp.borders("mine", S.device)
         known = again(options, tensors, S, borders)  # the device has work while the host exchanges
         agreed = agree(cp, "backward of chunk_gated_delta_rule", dict)
 
         maps, HV = {}, S.shape[1]
         if cp.entered:
-            M = Response(None, O_F, F, at, whose, of).product(do, S.dtype)  # dO^T O_F
-            for p, F_p, M_p in zip(cp.entered, F.split(HV), M.split(HV), strict=True):
+            found = ctx.found.holding(*answer)
+            M = found.product(do, S.dtype)  # dO^T O_F
+            for p, F_p, M_p in zip(cp.entered, found.F.split(HV), M.split(HV), strict=True):
                 map_ = F_p.mT, M_p
                 maps[p.index] = map_ if p.after else (None, leaving(map_, dS_last[p.sequence]))
         agreed()
@@ -205,7 +219,7 @@ class Sharded(torch.autograd.Function):
             dS_first = torch.zeros_like(S_first)
             place, sequence = cp.where("fresh", S.device)
             dS_first[sequence] = dS[place].to(S_first.dtype)
-        return None, None, None, None, *grads, dS_first
+        return None, None, None, *grads, dS_first
 
 
 def look(x):
@@ -215,23 +229,26 @@ def look(x):
     return str(x.dtype), list(x.shape[2:] if x.ndim > 2 else x.shape)
 
 
-def check_call(cp, tensors, initial_state, v_first, options, parallel):
-    """All that one rank can see for itself."""
-    q, k, v, g, beta, A_log, dt_bias = tensors.values()
+def checked_call(q, k, v, g, beta, A_log, dt_bias, initial_state, _, names, *given):
+    """All that one rank can see for itself; what must be the same on every rank, by name."""
+    *given, output_final_state, v_first, parallel, (length, N, rank, ranks), _, _ = given
+    options = dict(zip(names, given, strict=True))
+    flags = {name: x for name, x in options.items() if name.startswith(("use_", "allow"))}
+    validation.check_flags(output_final_state=output_final_state, state_v_first=v_first, **flags)
     validation.check_chunk_size(options["chunk_size"])
     validation.check_scale(options["scale"])
     validation.check_backend(options["backend"])
     validation.check_tensors(q, k, v, g, beta, None, None, v_first)
-    check_length("q", q, cp)
+    check_length("q", q, length, rank)
     if initial_state is not None:
-        sizes = {"N": cp.N, "HV": v.shape[2], "K": q.shape[3], "V": v.shape[3]}
+        sizes = {"N": N, "HV": v.shape[2], "K": q.shape[3], "V": v.shape[3]}
         axes = ("N", "HV", "V", "K") if v_first else ("N", "HV", "K", "V")
         validation.check_tensor("initial_state", initial_state, axes, sizes, q.device)
     if parallel not in PARALLEL:
         raise ValueError(f"parallel: expected one of {', '.join(PARALLEL)}, got {parallel!r}")
-    if parallel == "heads" and q.shape[2] % cp.ranks:
+    if parallel == "heads" and q.shape[2] % ranks:
         raise ValueError(
-            f"q: expected H a multiple of the {cp.ranks} ranks with parallel='heads', "
+            f"q: expected H a multiple of the {ranks} ranks with parallel='heads', "
             f"got H = {q.shape[2]}"
         )
     validation.check_gate(options["use_gate_in_kernel"], g, A_log, dt_bias, v)
@@ -240,12 +257,20 @@ def check_call(cp, tensors, initial_state, v_first, options, parallel):
         common = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
         K, V = q.shape[3], v.shape[3]
         validation.check_triton(q.device, common, K, max(K, V), options["chunk_size"])
+    tensors = {"q": q, "k": k, "v": v, "g": g, "beta": beta, "A_log": A_log, "dt_bias": dt_bias}
+    tensors["initial_state"] = initial_state
+    gradient = torch.is_grad_enabled() and any(
+        x is not None and x.requires_grad for x in tensors.values()
+    )
+    shared = {"parallel": parallel, "output_final_state": output_final_state}
+    shared |= {name: look(x) for name, x in tensors.items()}
+    return {**options, **shared, "requires_grad of any argument": gradient}
 
 
-def check_length(name, x, cp):
+def check_length(name, x, length, rank):
     """All tokens of this rank, as one row of a batch."""
-    if x.shape[:2] != (1, cp.length):
+    if x.shape[:2] != (1, length):
         raise ValueError(
-            f"{name}: expected B = 1 and T = {cp.length}, the tokens of rank {cp.rank} in "
-            f"cp_context, got shape {list(x.shape)}"
+            f"{name}: expected B = 1 and T = {length}, the tokens of rank {rank} in cp_context, "
+            f"got shape {list(x.shape)}"
         )

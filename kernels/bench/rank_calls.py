@@ -5,7 +5,7 @@ import torch
 from gdn_ref.distributed import cost
 
 WAYS = ("ring", "all_gather", "tree", "relay", "heads", "fla")
-BATCHES = ("one sequence", "packed", "zig-zag", "uneven")
+BATCHES = ("one sequence", "packed", "documents", "zig-zag", "uneven")
 OPTIONS = {"use_qk_l2norm_in_kernel": True, "output_final_state": True, "state_v_first": True}
 
 
@@ -24,9 +24,11 @@ def batches(given, R, beyond):
     """By name: offsets of the sequences, layout, lengths of unequal shards; and those lengths."""
     T = given.tokens
     uneven = cost.balanced(T, R, beyond)
+    cuts = torch.randint(0, T + 1, (31,), generator=torch.Generator().manual_seed(0))
     found = {
         "one sequence": ([0, T], "contiguous", None),
         "packed": ([0, T // 5, T // 5, T // 2 + 1, T - T // 7, T], "contiguous", None),
+        "documents": ([0, *cuts.sort().values.tolist(), T], "contiguous", None),
         "zig-zag": ([0, T], "zigzag", None),
         "uneven": ([0, T], "contiguous", uneven),
     }

@@ -16,8 +16,7 @@ from unittest.mock import patch
 import torch
 import torch.distributed as dist
 
-from gdn_ref.distributed import rule
-from gdn_ref.distributed.response import Response
+from gdn_ref.distributed import launched, response, rule
 
 
 def synchronize(device):
@@ -28,12 +27,15 @@ def synchronize(device):
 
 def marks(both, rows, device):
     """Of both passes: `(what is done, milliseconds of the device, of the host)`, in turn."""
+    by, found = response, response.Response
+    if device.type == "cuda":
+        by, found = launched, launched.Launched
     steps = {
-        "shard": (rule, "run"), "response": (rule, "respond"), "exchange": (rule, "incoming"),
-        "corrected": (Response, "correct"), "product": (Response, "product"),
+        "shard": (rule, "run"), "response": (by, "respond"), "exchange": (rule, "incoming"),
+        "corrected": (found, "correct"), "product": (found, "product"),
         "gradients": (rule, "gradients"),
     }  # fmt: skip
-    found = {}
+    times = {}
 
     def mark(name):
         event = torch.cuda.Event(enable_timing=True) if device.type == "cuda" else None
@@ -63,10 +65,10 @@ def marks(both, rows, device):
         _, event, host = passed[0]
         for n, (name, at, now) in enumerate(passed[1:] if row > 1 else ()):
             on_device = event.elapsed_time(at) if event is not None else 1e3 * (now - host)
-            found.setdefault((n, name), []).append((on_device, 1e3 * (now - host)))
+            times.setdefault((n, name), []).append((on_device, 1e3 * (now - host)))
     return [
-        (name, *(median(times) for times in zip(*at, strict=True)))
-        for (_, name), at in sorted(found.items())
+        (name, *(median(x) for x in zip(*at, strict=True)))
+        for (_, name), at in sorted(times.items())
     ]
 
 

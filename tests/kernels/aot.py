@@ -64,7 +64,17 @@ from gdn_ref.kernels.forward.transform import ut_transform_kernel
 from gdn_ref.kernels.forward.transform_mma import ut_transform_16bit_kernel
 from gdn_ref.kernels.forward.weigh import HEADS, weigh_kernel
 from gdn_ref.kernels.host.tiles import dot_precision, gradient_tiles, tile_rule
-from gdn_ref.kernels.shards import correct_case, correct_kernel
+from gdn_ref.kernels.shards.blocks import take_case, take_kernel
+from gdn_ref.kernels.shards.bounds import felt_case, felt_kernel, growth_case, growth_kernel
+from gdn_ref.kernels.shards.maps import compose_case, compose_kernel
+from gdn_ref.kernels.shards.outputs import (
+    add_up_case,
+    add_up_kernel,
+    correct_case,
+    correct_kernel,
+    product_case,
+    product_kernel,
+)
 
 RECORD = Path(__file__).parents[2] / "book" / "_data" / "bench" / "compiled.json"
 NAME = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
@@ -205,14 +215,31 @@ def activation_configurations(capability):
 
 
 def shard_configurations(capability):
-    """The same for what corrects the outputs of a shard."""
+    """The same for what a shard feels of the state before it, in 32 spans of 32 value heads."""
+    known, options = (32, 32, 32), {"num_warps": 4}
+    places = {"felt_ptr": "*i32", "pieces_ptr": "*i64", "L": "i32"}
+    numbers = dict.fromkeys(("g_ptr", "step_ptr", "M_ptr", "sum_ptr", "F_ptr"), "*fp32")
+    numbers |= {"growth_ptr": "*fp64", "blocks": "i32"}
+
+    def row(kernel, kinds, case, name="", options=options):
+        fields = kernel.fn.__annotations__["given"]._fields
+        kinds = {**places, **numbers, **kinds}
+        label = f"{kernel.__name__.removesuffix('_kernel')} of a shard{name}"
+        return label, kernel, {x: kinds[x] for x in fields}, case._asdict(), options
+
+    yield row(growth_kernel, {}, growth_case(32, 256), options={"num_warps": 8})
+    yield row(felt_kernel, {}, felt_case(32, 256, 2.0**-25, 2.0**-9))
     for K, V, dtype in CASES:
-        vectors, places = f"*{NAME[dtype]}", "*i64"
-        signature = {"O_F_ptr": vectors, "S_ptr": "*fp32", "at_ptr": places, "whose_ptr": places}
-        signature |= {"o_ptr": vectors, "L": "i32"}
-        name = f"correction K={K} V={V} {str(dtype).removeprefix('torch.')}"
-        constants = correct_case(32, K, V, dtype)._asdict()
-        yield name, correct_kernel, signature, constants, {"num_warps": 4}
+        name, vectors = f" K={K} V={V} {str(dtype).removeprefix('torch.')}", f"*{NAME[dtype]}"
+        kinds = dict.fromkeys(("q_ptr", "k_ptr", "block_q_ptr", "block_k_ptr"), vectors)
+        kinds |= dict.fromkeys(("O_F_ptr", "o_ptr", "do_ptr", "before_ptr"), vectors)
+        for x in ("beta_ptr", "block_g_ptr", "block_beta_ptr", "S_ptr", "so_far_ptr", "whole_ptr"):
+            kinds[x] = "*fp32"
+        yield row(take_kernel, kinds, take_case(known, 16, K, True), name)
+        yield row(compose_kernel, kinds, compose_case(known, K), name)
+        yield row(correct_kernel, kinds, correct_case(known, K, V, dtype), name)
+        yield row(product_kernel, kinds, product_case(known, K, V, dtype), name)
+        yield row(add_up_kernel, kinds, add_up_case(known, K, V), name)
 
 
 def hopper_configurations(capability):
