@@ -36,6 +36,7 @@ def _tried(edits, entry, stated, evaluators, draws, rejected):
     """How many altered forms were rejected, and why others are equal; `rejected` gets the first."""
     counts, kinds, equal, survived = Counter(), Counter(), [], []
     worlds = [ev.world for ev in evaluators]
+    exact = [ev for draw, ev in zip(draws, evaluators, strict=True) if draw.exact] or evaluators
     for edit, other in edits:
         changed = {n for n, (a, b) in enumerate(zip(stated, other, strict=True)) if a != b}
         found = verdict(other, worlds, only=changed)
@@ -46,7 +47,7 @@ def _tried(edits, entry, stated, evaluators, draws, rejected):
             continue
         why = (
             _fewer_cases(stated, other, evaluators)
-            or _same(edit, evaluators[-1])
+            or _same(edit, exact[-1])
             or (
                 edit.what in entry.equal
                 and _exactly(other, worlds, draws)

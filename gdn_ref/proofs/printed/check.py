@@ -111,7 +111,7 @@ def printed(
         Premises that the page states in words: what is needed, and a world whose data lack it
         alone. There the equation must come out false.
     few : dict, optional
-        Whole numbers of a counted world that take fewer values than are asked, and why.
+        Whole numbers that take fewer values than are asked, and why.
     excluded : str
         A border of the data (`cases.BORDERS`, `cases.RESET`) that the page excludes in words.
     """

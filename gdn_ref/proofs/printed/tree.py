@@ -79,6 +79,10 @@ class Statement:
     def nodes(self):
         return (self.claim, *self.conditions, *self.premises)
 
+    @property
+    def mentions(self):
+        return frozenset().union(*(node.mentions for node in self.nodes))
+
 
 @cache
 def statements(tex):
