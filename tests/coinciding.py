@@ -362,6 +362,11 @@ BENT = [
     ("eq-recall-bits", "{2^B}", "{2^{6-|B-6|}}"),  # B = 8, N^n = 256: P = 1 > 2^4/256
     ("eq-transition-power", "\\alpha^n", "\\alpha^{4-|n-4|}"),  # n = 5: exponent 3
     ("eq-family-share", "\\frac{c+1}{C+1}", "\\frac{9-|c-8|}{C+1}"),  # c = 9: 8 for 10
+    (
+        "eq-tracking-life",
+        "-\\ln\\rho",
+        "-\\tfrac12\\ln\\rho^2",
+    ),  # b < 0: rho is negative, and the page's form has no value
 ]
 
 
