@@ -604,4 +604,6 @@ SCARCE = [
     ("eq-recall-delta", r"b\,\rho^{m-1}\beta^2", r"b\,\bigl(1+(m-1)(\rho-1)+\tfrac{(m-1)(m-2)}{2}(\rho-1)^2\bigr)\beta^2"),
     ("eq-recall-bits", r"{N^n}", r"{N\bigl(1+(n-1)(N-1)+\tfrac{(n-1)(n-2)}{2}(N-1)^2\bigr)}"),
     ("eq-decay-recall", r"- \alpha^{2m}", r"- 1 - m(\alpha^2-1)-\tfrac{m(m-1)}{2}(\alpha^2-1)^2"),
+    # or keys had one sixth moment
+    ("eq-recall-step", r"\|\mathbf{X}\|^2\\", r"\|\mathbf{X}\|^2\\ \mathbb{E}\,(\boldsymbol{y}^\top\mathbf{F}\boldsymbol{y})^3 &= \alpha^3\Bigl(1-\frac{3\beta}{d_k}+\frac{9\beta^2}{d_k(d_k+2)}-\beta^3\frac{(2d_k+16)\,\|\boldsymbol{y}\odot\boldsymbol{y}\odot\boldsymbol{y}\|^2-30\,\|\boldsymbol{y}\odot\boldsymbol{y}\|^2+15}{d_k^2(d_k+2)}\Bigr)\\"),
 ]  # fmt: skip

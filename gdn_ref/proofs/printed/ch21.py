@@ -16,7 +16,7 @@ from ..ch21_floors import tight
 from ..ch21_recall import DENSITY, Z, normal, relative_crosstalk, units, weights_of
 from ..ch21_stream import cubature
 from .check import printed
-from .rule import eye, sequence, turned
+from .rule import eye, orthonormal, sequence, turned
 from .values import Depends, Family, Refused, columns, entries, listed
 from .world import World
 
@@ -143,15 +143,18 @@ def tables(draw):
 
 
 def projectors(draw, d):
-    """`(weight, k k^T)` of the cubature, in the arithmetic of the draw."""
+    """`(weight, k k^T)` of the cubature, in the arithmetic of the draw; in two of three draws the
+    keys are turned, which keeps fourth moments and changes the sixth."""
     one = 1 + 0 * draw.number()
+    turn = orthonormal(draw.anew(6), d) if draw.seed % 3 else eye(draw, d)
 
     def number(x):
         return one * int(x.p) / int(x.q) if draw.exact else int(x.p) / int(x.q)
 
     for weight, kk in cubature(d):
         rows = [[number(kk[r, c]) for c in range(d)] for r in range(d)]
-        yield number(weight), np.array(rows, dtype=object if draw.exact else float)
+        kk = np.array(rows, dtype=object if draw.exact else float)
+        yield number(weight), turn @ kk @ turn.T
 
 
 @cache
