@@ -23,7 +23,7 @@ from gdn_ref.proofs import (
 from gdn_ref.proofs.modular import Mod
 from gdn_ref.proofs.printed import World, check, displays, formula, load
 from gdn_ref.proofs.printed.independent import MONOMIALS, Echelon, exponents
-from gdn_ref.proofs.printed.tree import statements
+from gdn_ref.proofs.printed.statements import statements
 from gdn_ref.proofs.printed.values import Depends, listed
 from gdn_ref.proofs.report import ARITHMETIC
 

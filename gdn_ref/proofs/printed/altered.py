@@ -7,12 +7,13 @@ from collections import Counter
 
 import numpy as np
 
+from .arithmetic import distance
 from .evaluate import Evaluator
 from .gaps import Nothing, gap, verdict
 from .mutate import mutants
 from .pairs import alike, doubles, same_value
 from .tree import render
-from .values import NotExact, Refused, distance, is_exact
+from .values import NotExact, Refused, is_exact
 
 EQUAL = 1e-12  # as far off as an altered form may be that is called equal
 

@@ -8,8 +8,9 @@ a few powers of A do not make up the inverse of I + A.
 
 import numpy as np
 
+from .arithmetic import eliminated, inverse
 from .draws import EQUAL_SIZES
-from .values import Refused, eliminated, inverse, is_exact
+from .values import Refused, is_exact
 
 GENERIC, UNIT, DEPENDENT, LONG, SINGLE = range(5)
 DRAWN = {  # which of them is a draw, by its arithmetic and its number

@@ -9,11 +9,12 @@ import numpy as np
 from ... import linear_attention
 from ..ch01_cost import kept, softmax_read
 from ..counting import multiplications
+from .arithmetic import divided
 from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, case, on_the_sphere, sizes
 from .check import printed, read
 from .memory import from_nothing, inputs, linear, run, tokens
 from .rule import eye, orthonormal, vars_of
-from .values import Depends, Family, Refused, columns, divided, entries
+from .values import Depends, Family, Refused, columns, entries
 from .world import World
 
 LOOP = "gdn_ref.linear_attention.step, token by token"

@@ -14,8 +14,9 @@ from ..ch14_kernels import DESIGNS, Memory, heads, run, scan, transform
 from ..ch14_scan import scan_flops, three_flops
 from ..ch14_segments import chain, last_state, segmented
 from ..counting import multiplications
+from .arithmetic import inverse
 from .check import printed
-from .values import inverse, listed
+from .values import listed
 from .world import World
 
 

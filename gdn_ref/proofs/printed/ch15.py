@@ -10,10 +10,11 @@ import numpy as np
 from ... import gated_delta_rule
 from ..ch15_layout import held
 from ..data import hard_inputs
+from .arithmetic import inverse
 from .cases import case
 from .check import printed
 from .rule import rule
-from .values import Depends, Family, Refused, columns, entries, inverse, listed
+from .values import Depends, Family, Refused, columns, entries, listed
 from .world import World
 
 LOOP = "the token loop"

@@ -25,7 +25,8 @@ from .position import alone, settle
 from .slips import slips
 from .source import displays
 from .special import constants, intervals
-from .tree import render, statements
+from .statements import statements
+from .tree import render
 from .values import NotExact, Refused
 from .world import canonical
 

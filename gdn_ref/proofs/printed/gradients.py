@@ -9,9 +9,10 @@ from functools import cache
 
 import numpy as np
 
+from .arithmetic import inverse
 from .draws import gradient
 from .rule import rule, sequence
-from .values import columns, entries, inverse, listed
+from .values import columns, entries, listed
 from .world import World
 
 

@@ -27,10 +27,10 @@ import numpy as np
 import sympy as sp
 
 from . import values as v
-from .evaluate import TRANSPOSE
 from .functions import ordered
 from .gaps import TIGHT
 from .independent import MONOMIALS, VALUES, Independent, Met, Rounded, Several, box, exponents
+from .letters import TRANSPOSE
 from .places import places, residue
 from .symbolic import expression
 from .tree import render

@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 from .. import page
-from . import check
+from . import arithmetic, check
 from . import values as v
 from .blocks import joined
 from .draws import DRAWS
@@ -24,7 +24,8 @@ from .evaluate import Evaluator
 from .gaps import PASS, asked_for
 from .lexer import tokens
 from .source import displays
-from .tree import parse, statements
+from .statements import statements
+from .tree import parse
 from .values import Depends, Multiple, NotExact, Refused
 from .world import canonical
 
@@ -102,7 +103,7 @@ def problem(claim, stated=None):
             if claim.floats and draw.exact:
                 continue
             for a, b in _pairs(claim, stated, Evaluator(_world(entry.world, draw))):
-                gap, larger = v.difference(a, b)
+                gap, larger = arithmetic.difference(a, b)
                 apart, size = math.hypot(apart, gap), math.hypot(size, larger)
     except (Refused, NotExact) as error:
         return f"what it has cannot be held to the page: {error}"
@@ -221,7 +222,7 @@ def number(expression, at):
             of = [Multiple(x) if isinstance(x, int | Fraction) else x for x in of]
         elif not all(isinstance(x, Multiple) for x in of):
             of = [x.c if isinstance(x, Multiple) else x for x in of]  # matrices of one entry
-        return reduce(v.plus, of)
+        return reduce(arithmetic.plus, of)
     for kinds, value in VALUES:
         if isinstance(e, kinds):
             return value(*of)
@@ -236,7 +237,7 @@ def transposed(x):
 
 VALUES = [
     (sp.Transpose, transposed), (sp.Trace, lambda x: x.trace() if np.ndim(x) else x),
-    (sp.Pow | sp.MatPow | sp.Inverse, lambda x, n=-1: v.power(x, n)),
-    (sp.MatMul | sp.Mul, lambda *xs: reduce(v.times, xs)), (sp.Max, max), (sp.Abs, abs),
-    (sp.binomial, math.comb), (sp.HadamardProduct, lambda *xs: reduce(v.entrywise, xs)),
+    (sp.Pow | sp.MatPow | sp.Inverse, lambda x, n=-1: arithmetic.power(x, n)),
+    (sp.MatMul | sp.Mul, lambda *xs: reduce(arithmetic.times, xs)), (sp.Max, max), (sp.Abs, abs),
+    (sp.binomial, math.comb), (sp.HadamardProduct, lambda *xs: reduce(arithmetic.entrywise, xs)),
 ]  # fmt: skip
