@@ -11,6 +11,7 @@ import itertools
 import math
 from fractions import Fraction
 from functools import cache, lru_cache, reduce
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import sympy as sp
@@ -28,6 +29,8 @@ from .statements import statements
 from .tree import parse
 from .values import Depends, Multiple, NotExact, Refused
 from .world import canonical
+
+_RAN = WeakKeyDictionary()  # by evaluator: what code gave
 
 
 class At:
@@ -56,6 +59,13 @@ class At:
     def range(self, letter):
         """The values of a running letter."""
         return self.evaluator.world.ranges[letter]
+
+    def once(self, code):
+        """What this code of the check gives here: it runs once in a world, for all its cases."""
+        ran = _RAN.setdefault(self.evaluator, {})
+        if code not in ran:
+            ran[code] = code(self)
+        return ran[code]
 
     def value(self, expression, letters=None):
         """The value of an expression of the check here."""
