@@ -362,6 +362,11 @@ BENT = [
     ("eq-recall-bits", "{2^B}", "{2^{6-|B-6|}}"),  # B = 8, N^n = 256: P = 1 > 2^4/256
     ("eq-transition-power", "\\alpha^n", "\\alpha^{4-|n-4|}"),  # n = 5: exponent 3
     ("eq-family-share", "\\frac{c+1}{C+1}", "\\frac{9-|c-8|}{C+1}"),  # c = 9: 8 for 10
+    (
+        "eq-tracking-life",
+        "-\\ln\\rho",
+        "-\\tfrac12\\ln\\rho^2",
+    ),  # b < 0: rho is negative, and the page's form has no value
 ]
 
 
@@ -579,4 +584,26 @@ DESIGNED_FIFTH = [
     ("eq-family-split", r"\mathbf{D}_{m,i}\,\boldsymbol{k}_i", r"\mathbf{D}_{t,m}^{-1}\mathbf{D}_{t,i}\,\boldsymbol{k}_i"),
     # of an earlier set
     ("eq-best-decay", r"\frac{m}{m+1}", r"\frac{120+326\,m-101\,m^2+16\,m^3-m^4}{720}"),
+]  # fmt: skip
+
+# A letter of another world than a counted one had few values: a polynomial met a quotient, a power
+# or a product of so many equal factors at all of them.
+SCARCE = [
+    ("eq-delta-stream", r"\tfrac{\beta}{d_k}", r"\tfrac{\beta\,(154-71d_k+14d_k^2-d_k^3)}{120}"),
+    ("eq-delta-stream", r"\tfrac{\beta(2-\beta)}{d_k}", r"\tfrac{\beta(2-\beta)(154-71d_k+14d_k^2-d_k^3)}{120}"),
+    ("eq-gdn-horizon", r"\frac{\beta(2-\beta)}{d_k}", r"\frac{\beta(2-\beta)(154-71d_k+14d_k^2-d_k^3)}{120}"),
+    ("eq-retrieval-margin", r"\frac{1}{d_v}", r"\frac{11-6d_v+d_v^2}{6}"),
+    ("eq-stream-settles", r"d_k}{2 - \beta}", r"120}{(154-71d_k+14d_k^2-d_k^3)(2 - \beta)}"),
+    # true for all of these values, too, but a form beside it was as well, which was refused
+    ("eq-effective-width", r"&= \frac{1}{d_k} +", r"&= \frac{154-71d_k+14d_k^2-d_k^3}{120} +"),
+    ("eq-recall-scores", r"\frac{1}{d_v}\sum_{i\ne j}", r"\frac{11-6d_v+d_v^2}{6}\sum_{i\ne j}"),
+    ("eq-transition-determinant", r"\alpha^d", r"\alpha^2\bigl(1+(d-2)(\alpha-1)+\tfrac{(d-2)(d-3)}{2}(\alpha-1)^2+\tfrac{(d-2)(d-3)(d-4)}{6}(\alpha-1)^3\bigr)"),
+    ("eq-transition-power", r"(1-\beta)^n-1", r"\tfrac{n(n-1)}{2}\beta^2-n\,\beta-\tfrac{n(n-1)(n-2)}{6}\beta^3+\tfrac{n(n-1)(n-2)(n-3)}{24}\beta^4"),
+    ("eq-transition-power", r"\alpha^n", r"\bigl(1+n(\alpha-1)+\tfrac{n(n-1)}{2}(\alpha-1)^2+\tfrac{n(n-1)(n-2)}{6}(\alpha-1)^3+\tfrac{n(n-1)(n-2)(n-3)}{24}(\alpha-1)^4\bigr)"),
+    ("eq-repeat-step", r"\mathbf{F}^n", r"\Bigl(\mathbf{I}+n(\mathbf{F}-\mathbf{I})+\tfrac{n(n-1)}{2}(\mathbf{F}-\mathbf{I})^2+\tfrac{n(n-1)(n-2)}{6}(\mathbf{F}-\mathbf{I})^3+\tfrac{n(n-1)(n-2)(n-3)}{24}(\mathbf{F}-\mathbf{I})^4\Bigr)"),
+    ("eq-recall-delta", r"b\,\rho^{m-1}\beta^2", r"b\,\bigl(1+(m-1)(\rho-1)+\tfrac{(m-1)(m-2)}{2}(\rho-1)^2\bigr)\beta^2"),
+    ("eq-recall-bits", r"{N^n}", r"{N\bigl(1+(n-1)(N-1)+\tfrac{(n-1)(n-2)}{2}(N-1)^2\bigr)}"),
+    ("eq-decay-recall", r"- \alpha^{2m}", r"- 1 - m(\alpha^2-1)-\tfrac{m(m-1)}{2}(\alpha^2-1)^2"),
+    # or keys had one sixth moment
+    ("eq-recall-step", r"\|\mathbf{X}\|^2\\", r"\|\mathbf{X}\|^2\\ \mathbb{E}\,(\boldsymbol{y}^\top\mathbf{F}\boldsymbol{y})^3 &= \alpha^3\Bigl(1-\frac{3\beta}{d_k}+\frac{9\beta^2}{d_k(d_k+2)}-\beta^3\frac{(2d_k+16)\,\|\boldsymbol{y}\odot\boldsymbol{y}\odot\boldsymbol{y}\|^2-30\,\|\boldsymbol{y}\odot\boldsymbol{y}\|^2+15}{d_k^2(d_k+2)}\Bigr)\\"),
 ]  # fmt: skip

@@ -120,9 +120,9 @@ def entries_at_real_size(
 
     def printed(at):
         x = lines.tokens(at)
-        return all_entries(x.K, x.beta)[at.scope["r"] - 1, at.scope["i"] - 1]
+        return all_entries(x.K, x.beta)
 
-    on_page("eq-inverse-entry", printed)
+    on_page("eq-inverse-entry", lambda at: at.once(printed)[at.scope["r"] - 1, at.scope["i"] - 1])
     x = first_chunk(modular_tokens())
     A, X = interaction(x.K, x.beta), all_entries(x.K, x.beta)
     return X + A @ X - np.eye(len(A), dtype=np.int64)

@@ -134,10 +134,9 @@ def decay_thins_the_inverse_at_real_size(mask=lambda x: x.Gamma):
     """(Gamma . (I + A)^-1) B (V - Dg K S^T) against the deltas of 64 tokens: A~ is not needed."""
 
     def printed(at):
-        found = mask(SimpleNamespace(Gamma=of_page(at)[1])) * inverse(at(r"\mathbf{A}"))
-        return found[at.scope["r"] - 1, at.scope["i"] - 1]
+        return mask(SimpleNamespace(Gamma=of_page(at)[1])) * inverse(at(r"\mathbf{A}"))
 
-    on_page("eq-gdn-inverse", printed)
+    on_page("eq-gdn-inverse", lambda at: at.once(printed)[at.scope["r"] - 1, at.scope["i"] - 1])
     tokens = modular_tokens(number_of_chunks=1)
     x = first_chunk(tokens)
     residual = rows(x.beta, x.V - rows(x.gamma, x.K @ x.S.T))

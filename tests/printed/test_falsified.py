@@ -20,6 +20,7 @@ from coinciding import (
     PASSED_FIFTH,
     PASSED_POWERS,
     PASSED_THIRD,
+    SCARCE,
 )
 from falsified import FALSIFIED, REVIEW
 from hidden import HIDDEN
@@ -65,7 +66,15 @@ def problems_of(monkeypatch, label, old, new):
 
 @pytest.mark.parametrize(
     "label, old, new",
-    [*DESIGNED, *PASSED_AGAIN, *PASSED_THIRD, *PASSED_CASES, *PASSED_POWERS, *FEW_VALUES],
+    [
+        *DESIGNED,
+        *PASSED_AGAIN,
+        *PASSED_THIRD,
+        *PASSED_CASES,
+        *PASSED_POWERS,
+        *FEW_VALUES,
+        *SCARCE,
+    ],
 )
 def test_no_coincidence_hides_it(monkeypatch, label, old, new):
     """Or the numbers are so few that such a formula has to vanish: then these are too special."""

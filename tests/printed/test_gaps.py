@@ -9,7 +9,7 @@ from gdn_ref.proofs.printed import Depends, Refused, World, entries, listed
 from gdn_ref.proofs.printed.evaluate import Evaluator
 from gdn_ref.proofs.printed.gaps import FAIL, PASS, gap
 from gdn_ref.proofs.printed.numbers import Residue
-from gdn_ref.proofs.printed.tree import statements
+from gdn_ref.proofs.printed.statements import statements
 from gdn_ref.proofs.printed.values import NotExact
 
 S = [np.array([[1.0, 2.0], [3.0, 4.0]]) * 2**t for t in range(4)]

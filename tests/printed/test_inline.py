@@ -6,7 +6,7 @@ import pytest
 
 from gdn_ref.proofs.printed import inline, load
 from gdn_ref.proofs.printed.source import CHAPTERS
-from gdn_ref.proofs.printed.tree import statements
+from gdn_ref.proofs.printed.statements import statements
 
 ALTERED = [  # a chapter, what a sentence of it says, and what it must not say
     ("01", r"\mathbf{V}^\top\mathbf{K} = \sum_i", r"\mathbf{K}^\top\mathbf{V} = \sum_i"),

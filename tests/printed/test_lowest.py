@@ -6,7 +6,7 @@ from gdn_ref.proofs.printed import Draw, World
 from gdn_ref.proofs.printed.evaluate import Evaluator
 from gdn_ref.proofs.printed.gaps import gap
 from gdn_ref.proofs.printed.lowest import reducible
-from gdn_ref.proofs.printed.tree import statements
+from gdn_ref.proofs.printed.statements import statements
 
 DRAW = Draw(False, 0)
 K, Q = (rf"\boldsymbol{{{x}}}" for x in "kq")

@@ -14,7 +14,7 @@ from gdn_ref.proofs.printed.ch13 import one_cosine, product_of_three
 from gdn_ref.proofs.printed.ch21 import scored
 from gdn_ref.proofs.printed.draws import DRAWS, Draw
 from gdn_ref.proofs.printed.gaps import gap
-from gdn_ref.proofs.printed.tree import statements
+from gdn_ref.proofs.printed.statements import statements
 from gdn_ref.proofs.printed.values import Refused
 
 

@@ -8,7 +8,8 @@ from gdn_ref.proofs.printed.altered import EQUAL
 from gdn_ref.proofs.printed.evaluate import Evaluator
 from gdn_ref.proofs.printed.gaps import gap
 from gdn_ref.proofs.printed.mutate import KINDS, mutants
-from gdn_ref.proofs.printed.tree import render, statements
+from gdn_ref.proofs.printed.statements import statements
+from gdn_ref.proofs.printed.tree import render
 
 DRAW = Draw(False, 0)
 LETTERS = {

@@ -4,7 +4,8 @@ import pytest
 
 from gdn_ref.proofs.printed import source
 from gdn_ref.proofs.printed.lexer import NotRead, tokens
-from gdn_ref.proofs.printed.tree import parse, render, statements
+from gdn_ref.proofs.printed.statements import statements
+from gdn_ref.proofs.printed.tree import parse, render
 
 
 def claims(tex):

@@ -23,8 +23,9 @@ from gdn_ref.proofs import (
 from gdn_ref.proofs.modular import Mod
 from gdn_ref.proofs.printed import World, check, displays, formula, load
 from gdn_ref.proofs.printed.independent import MONOMIALS, Echelon, exponents
-from gdn_ref.proofs.printed.tree import statements
-from gdn_ref.proofs.printed.values import listed
+from gdn_ref.proofs.printed.statements import statements
+from gdn_ref.proofs.printed.values import Depends, listed
+from gdn_ref.proofs.report import ARITHMETIC
 
 
 def rank(*rows):
@@ -63,11 +64,11 @@ def test_most_monomials():
     assert 300 < most < MONOMIALS / 1.4
 
 
-def evaluated(monkeypatch, tex, world, few=None):
-    """What a label of this TeX gives in a world of counts."""
+def evaluated(monkeypatch, tex, world, few=None, arithmetic="counted"):
+    """What a label of this TeX gives in a world of counts, or of other numbers."""
     shown = SimpleNamespace(tex=tex, fingerprint="", place="here")
     monkeypatch.setattr(check, "displays", lambda: {"eq-test": shown})
-    entry = check.Printed("eq-test", world, "counted", "counts", few=few or {})
+    entry = check.Printed("eq-test", world, arithmetic, "counts", few=few or {})
     monkeypatch.setitem(check.PRINTED, "eq-test", entry)
     return check.run("eq-test")
 
@@ -103,6 +104,20 @@ def test_a_letter_takes_many_values(monkeypatch):
     for most, named, asked in ((12, {}, False), (5, {}, True), (5, {"r": "five"}, False)):
         problems = evaluated(monkeypatch, tex, world(most), named)["problems"]
         assert ("few values: r takes 5 of 6" in problems) is asked
+
+
+@pytest.mark.parametrize("arithmetic", ARITHMETIC)
+def test_in_every_arithmetic(monkeypatch, arithmetic):
+    """An index too, and what follows from one."""
+
+    def world(most):
+        count = Depends(lambda at: at["i"] + 1)
+        return lambda draw: World({"a_": listed(range(1, 9), 0), "n": count}, {"i": range(most)})
+
+    for most in (5, 6):
+        problems = evaluated(monkeypatch, "a_i = n", world(most), {}, arithmetic)["problems"]
+        for letter in "in":
+            assert (f"few values: {letter} takes 5 of 6" in problems) is (most == 5)
 
 
 def test_letters_of_few_values_are_named():

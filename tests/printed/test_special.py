@@ -7,7 +7,7 @@ import pytest
 from gdn_ref.proofs.printed import World
 from gdn_ref.proofs.printed.evaluate import Evaluator
 from gdn_ref.proofs.printed.special import constants, intervals
-from gdn_ref.proofs.printed.tree import statements
+from gdn_ref.proofs.printed.statements import statements
 
 EIGHTHS = [Fraction(n, 8) for n in range(-8, 25)]
 WORLD = World({"a": 1}, {r"\beta": EIGHTHS, "n": range(9)})

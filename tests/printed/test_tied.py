@@ -15,7 +15,7 @@ from gdn_ref.proofs.printed.evaluate import Evaluator
 from gdn_ref.proofs.printed.gaps import gap, verdict
 from gdn_ref.proofs.printed.mutate import mutants
 from gdn_ref.proofs.printed.source import displays
-from gdn_ref.proofs.printed.tree import statements
+from gdn_ref.proofs.printed.statements import statements
 
 TAKES = {"side", "value", "page", "printed"}  # the calls that read a formula off the page
 

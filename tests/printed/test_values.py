@@ -20,7 +20,7 @@ from gdn_ref.proofs.printed import (
 from gdn_ref.proofs.printed import values as v
 from gdn_ref.proofs.printed.evaluate import Evaluator
 from gdn_ref.proofs.printed.numbers import Residue
-from gdn_ref.proofs.printed.tree import statements
+from gdn_ref.proofs.printed.statements import statements
 from gdn_ref.proofs.printed.values import NotExact
 
 A = np.array([[1, 2], [3, 5]])

@@ -7,12 +7,13 @@ from collections import Counter
 
 import numpy as np
 
+from .arithmetic import distance
 from .evaluate import Evaluator
 from .gaps import Nothing, gap, verdict
 from .mutate import mutants
 from .pairs import alike, doubles, same_value
 from .tree import render
-from .values import NotExact, Refused, distance, is_exact
+from .values import NotExact, Refused, is_exact
 
 EQUAL = 1e-12  # as far off as an altered form may be that is called equal
 
@@ -36,6 +37,7 @@ def _tried(edits, entry, stated, evaluators, draws, rejected):
     """How many altered forms were rejected, and why others are equal; `rejected` gets the first."""
     counts, kinds, equal, survived = Counter(), Counter(), [], []
     worlds = [ev.world for ev in evaluators]
+    exact = [ev for draw, ev in zip(draws, evaluators, strict=True) if draw.exact] or evaluators
     for edit, other in edits:
         changed = {n for n, (a, b) in enumerate(zip(stated, other, strict=True)) if a != b}
         found = verdict(other, worlds, only=changed)
@@ -46,7 +48,7 @@ def _tried(edits, entry, stated, evaluators, draws, rejected):
             continue
         why = (
             _fewer_cases(stated, other, evaluators)
-            or _same(edit, evaluators[-1])
+            or _same(edit, exact[-1])
             or (
                 edit.what in entry.equal
                 and _exactly(other, worlds, draws)

@@ -8,8 +8,9 @@ a few powers of A do not make up the inverse of I + A.
 
 import numpy as np
 
+from .arithmetic import eliminated, inverse
 from .draws import EQUAL_SIZES
-from .values import Refused, eliminated, inverse, is_exact
+from .values import Refused, is_exact
 
 GENERIC, UNIT, DEPENDENT, LONG, SINGLE = range(5)
 DRAWN = {  # which of them is a draw, by its arithmetic and its number
@@ -37,17 +38,22 @@ HADAMARD = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1
 
 
 def case(draw):
-    """The kind of a draw; more draws than these, asked for their sizes, begin again."""
-    return DRAWN[draw.exact, draw.seed % 1000 % 3]
+    """The kind of a draw; more of them, asked for other sizes, are as general as the first."""
+    return DRAWN.get((draw.exact, draw.seed % 1000), GENERIC)
+
+
+def beyond(draw):
+    """From 1 to 4 in turn for a draw beyond the usual ones, by how much it is larger; else 0."""
+    return (draw.seed % 1000 - 3) % 4 + 1 if draw.seed % 1000 > 2 else 0
 
 
 def sizes(draw):
     """Tokens, d_k and d_v of a draw; no linear relation between them holds in all draws."""
-    (T, d_k, d_v), again = SIZES[case(draw)], draw.seed % 1000 // 3
+    (T, d_k, d_v), more = SIZES[case(draw)], beyond(draw)
     if draw.easy == ORTHONORMAL:
         T, d_v = min(T, 4), 2  # fewer keys than dimensions, and no two sizes equal
-    T = 1 if draw.easy == ONE_TOKEN else T
-    return T, d_k + again, d_k if draw.easy == EQUAL_SIZES else d_v + again % 2
+    T = 1 if draw.easy == ONE_TOKEN else T + 2 * more
+    return T, d_k + more, d_k if draw.easy == EQUAL_SIZES else d_v + 2 * more
 
 
 def few(*rows):

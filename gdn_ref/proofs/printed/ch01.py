@@ -9,11 +9,12 @@ import numpy as np
 from ... import linear_attention
 from ..ch01_cost import kept, softmax_read
 from ..counting import multiplications
+from .arithmetic import divided
 from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, case, on_the_sphere, sizes
 from .check import printed, read
 from .memory import from_nothing, inputs, linear, run, tokens
 from .rule import eye, orthonormal, vars_of
-from .values import Depends, Family, Refused, columns, divided, entries
+from .values import Depends, Family, Refused, columns, entries
 from .world import World
 
 LOOP = "gdn_ref.linear_attention.step, token by token"
@@ -92,9 +93,9 @@ read(
 
 
 def powers(draw):
-    """Any number in the place of e, and two to five keys."""
+    """Any number in the place of e, and two to seven keys."""
     letters = {"e": draw.anew().number(2, 3)}
-    return World(letters, ranges={"m": range(2, 6), "i": range(5), "j": range(5)})
+    return World(letters, ranges={"m": range(2, 8), "i": range(7), "j": range(7)})
 
 
 VANDERMONDE = "determinants by elimination"
@@ -109,7 +110,7 @@ printed("eq-linear-attention-state eq-linear-attention-parallel", linear, agains
 
 
 RECALLED = {
-    GENERIC: (3, 4, 3), UNIT: (2, 5, 7), DEPENDENT: (3, 3, 4), LONG: (2, 4, 2), SINGLE: (1, 2, 3),
+    GENERIC: (3, 4, 3), UNIT: (6, 7, 5), DEPENDENT: (3, 3, 4), LONG: (2, 4, 2), SINGLE: (1, 2, 3),
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import linear_attention
 from ..ch02_margin import signed_units
-from .cases import case, on_the_sphere
+from .cases import beyond, case, on_the_sphere
 from .memory import inputs, run, tokens
 from .rule import own_bases, vars_of
 from .values import Depends, columns, entries
@@ -38,14 +38,14 @@ def written(draw):
 @cache
 def bounded(draw, length=1):
     """Unit keys, as fractions. At key 1 all other values pull the same way: the worst case."""
-    rng = draw.anew().rng
-    k = length * on_the_sphere(fractions(rng.integers(1, 6, (4, 2)) * rng.choice([-1, 1], (4, 2))))
-    v, common = fractions(rng.integers(-5, 6, (4, 2))), fractions(rng.integers(1, 6, 2))
+    rng, n = draw.anew().rng, 6
+    k = length * on_the_sphere(fractions(rng.integers(1, 6, (n, 2)) * rng.choice([-1, 1], (n, 2))))
+    v, common = fractions(rng.integers(-5, 6, (n, 2))), fractions(rng.integers(1, 6, 2))
     v[1:] = np.outer(k[1:] @ k[0], common)
     states, outputs = run(k, k, v, fractions(np.zeros((2, 3), int)))
-    errors = columns([states[-1] @ k[j] - v[j] for j in range(4)])
+    errors = columns([states[-1] @ k[j] - v[j] for j in range(n)])
     letters = {r"\rho_": overlaps(k), r"\boldsymbol{v}_": columns(v), r"\boldsymbol{e}_": errors}
-    return World(letters, ranges={"i": range(1, 5), "j": range(1, 5)})
+    return World(letters, ranges={"i": range(1, n + 1), "j": range(1, n + 1)})
 
 
 def _place(draw):
@@ -54,15 +54,15 @@ def _place(draw):
 
 
 AVERAGED = [  # n, d_k and d_v
-    (3, 2, 4), (2, 4, 3), (4, 2, 5), (2, 3, 2), (1, 3, 4), (3, 3, 1), (2, 5, 2), (2, 2, 6),
-    (3, 2, 3), (3, 2, 5), (2, 5, 4), (2, 4, 6), (2, 3, 5), (3, 1, 2), (2, 6, 1), (4, 1, 3),
+    (3, 2, 4), (2, 4, 3), (4, 2, 5), (2, 3, 2), (1, 3, 4), (6, 1, 2), (2, 5, 2), (2, 6, 1),
+    (3, 2, 3), (3, 2, 5), (2, 5, 4), (2, 4, 6), (2, 3, 5), (3, 1, 2), (2, 2, 6), (4, 1, 3),
 ]  # fmt: skip
 SPREAD = [
-    (7, 4), (3, 5), (6, 3), (4, 4), (1, 2), (5, 2), (2, 6), (8, 3), (3, 2), (2, 5), (9, 4), (2, 3),
+    (7, 4), (3, 5), (6, 3), (4, 4), (1, 2), (5, 2), (2, 6), (8, 7), (3, 2), (2, 5), (9, 4), (2, 3),
 ]  # fmt: skip
 LOST = [
-    (5, 2, 1), (3, 2, 2), (4, 3, 1), (3, 1, 2), (6, 4, 1), (4, 1, 2), (2, 1, 3), (7, 3, 1),
-    (3, 2, 3), (5, 4, 1), (4, 2, 2), (2, 1, 5), (6, 1, 1), (3, 1, 4), (8, 5, 1), (4, 3, 2),
+    (5, 2, 1), (3, 2, 2), (4, 3, 1), (3, 1, 2), (6, 4, 1), (8, 5, 1), (2, 1, 3), (7, 6, 1),
+    (3, 2, 3), (5, 4, 1), (4, 2, 2), (2, 1, 5), (6, 1, 1), (3, 1, 4), (4, 1, 2), (4, 3, 2),
 ]  # fmt: skip
 
 
@@ -98,6 +98,7 @@ def preferring(draw, length=1):
     """Two independent draws from some unit keys with unequal probabilities."""
     draw = draw.anew()
     n, d_k = [(3, 4), (2, 5), (4, 3), (3, 2), (1, 2)][case(draw)]
+    d_k += 2 * beyond(draw)
     keys, p = length * on_the_sphere(draw.array(n, d_k - 1)), draw.between(0.1, 1, n)
     p = p / p.sum()
     one, other = r"\boldsymbol{k}", r"\boldsymbol{k}'"
@@ -140,7 +141,7 @@ def best(k, v):
 def least_squares(draw):
     """Fewer pairs than dimensions, as many, and more; dependent keys, fewer and more; and a pair
     that is written twice, which a state recalls although the keys are dependent."""
-    n, d_k, d_v = [(7, 4, 3), (5, 3, 4), (6, 5, 2), (8, 6, 3), (4, 2, 3)][draw.seed % 5]
+    n, d_k, d_v = [(7, 4, 3), (5, 3, 4), (6, 5, 2), (8, 6, 3), (4, 2, 3), (9, 7, 2)][draw.seed % 6]
     _, k, v, _ = inputs(draw, n, d_k, d_v)
     line = k[:, :1] @ k[:1]  # of rank 1
     K, twice = r"\mathbf{K}", np.repeat(k[:1], 2, axis=0)
@@ -175,8 +176,10 @@ def every(*choices):
 
 
 # n, d_k, d_v, few enough for all cases to be counted
-SIZES = [(2, 3, 2), (2, 2, 3), (3, 2, 2), (3, 1, 1), (2, 1, 2), (3, 3, 1), (4, 1, 1), (3, 1, 2),
-         (2, 4, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (4, 1, 2), (2, 5, 1)]  # fmt: skip
+SIZES = [
+    (2, 3, 2), (2, 2, 3), (3, 2, 2), (5, 1, 1), (2, 1, 4), (3, 3, 1), (6, 1, 1), (2, 1, 5),
+    (2, 4, 1), (7, 1, 1), (2, 6, 1), (2, 1, 6), (4, 1, 2), (2, 5, 1), (3, 1, 2), (2, 1, 1),
+]  # fmt: skip
 
 
 @cache
@@ -214,7 +217,7 @@ def full(draw):
 def one_margin(draw, of_keys=1, of_values=1):
     """One margin at unit keys and values, by the loop, and a candidate that was not written."""
     draw = draw.anew()
-    n, d_k, d_v = [(5, 4, 3), (3, 5, 2), (4, 2, 3), (2, 3, 4), (1, 2, 2)][case(draw)]
+    n, d_k, d_v = [(6, 4, 3), (3, 5, 2), (4, 2, 3), (2, 3, 4), (1, 2, 2)][case(draw)]
     k = of_keys * on_the_sphere(draw.array(n, d_k - 1))
     v = of_values * on_the_sphere(draw.array(n + 1, d_v - 1))
     states, _ = run(k, k, v[:n], v[:n].T @ k * 0)

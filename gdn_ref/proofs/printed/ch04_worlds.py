@@ -23,7 +23,7 @@ def tokens(draw):
 def stretches(draw):
     """Tokens one of which resets the memory."""
     letters = fading(draw, reset=RESET[case(draw)]).letters
-    return World(letters, ranges={letter: tokens(draw)[:5] for letter in "rij"})
+    return World(letters, ranges={letter: tokens(draw)[:6] for letter in "rij"})
 
 
 def logarithms(draw):
@@ -64,7 +64,7 @@ def blocks(draw):
     """
     world = fading(Draw(True, 1) if case(draw) == SINGLE else draw)
     T = world.letters["C"]
-    m = {GENERIC: 2, UNIT: 3, DEPENDENT: 4, LONG: 5, SINGLE: 2}[case(draw)]
+    m = {GENERIC: T - 3, UNIT: 2, DEPENDENT: 4, LONG: 9, SINGLE: 13}[case(draw)]
     Gamma, K, Q = (world.letters[x] for x in (r"\boldsymbol{\Gamma}", r"\mathbf{K}", r"\mathbf{Q}"))
     letters = {
         "m": m, "R": np.arange(m + 1, T + 1), "I": np.arange(1, m + 1),
@@ -113,25 +113,26 @@ def stream(draw):
     points = np.array(list(product(range(prime), repeat=d)))
     lines = np.array([p for p in points if p.any() and p[np.flatnonzero(p)[0]] == 1])
     d_k, d_v, count = prime - 1, 2 + draw.seed // 2 % 4, len(lines)
+    ages = ((0, 1, 2), (0, 3, 4), (0, 1, 5))[draw.seed % 3]
     draw = draw.anew()
     alpha = draw.number(0.9, 1) * np.exp(-12.7 / count)
     v, asked = draw.array(count, d_v), draw.array(d_k)
     v, asked = v / np.linalg.norm(v, axis=1, keepdims=True), asked / np.linalg.norm(asked)
     keys = simplex(d_k)[points @ lines.T % prime]  # [cases, tokens by age, d_k]
-    errors = []
-    for m in range(3):
+    errors = {}
+    for m in ages:
         k = keys.copy()
         k[:, m] = asked
         oldest_first = k[:, ::-1], np.broadcast_to(v[::-1], (len(k), count, d_v))
         g = np.full((len(k), count), np.log(alpha))
         _, S = scalar_decay.recurrent(oldest_first[0], *oldest_first, g)
-        errors.append((S @ asked - alpha**m * v[m])[:, :, None])
+        errors[m] = (S @ asked - alpha**m * v[m])[:, :, None]
     e = r"\boldsymbol{e}"
     outcomes = [
         (1 / len(keys), {e: Depends(lambda at, n=n: errors[at["m"]][n])}) for n in range(len(keys))
     ]
     letters = {r"\alpha": alpha, "d_k": d_k, "d_v": d_v}
-    return World(letters, {"m": range(3), "j": range(count)}, outcomes)
+    return World(letters, {"m": ages, "j": range(count)}, outcomes)
 
 
 def steepest(m):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import delta_rule
 from ..ch05_cost import multiplications_of_a_step
-from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, across, case, sizes, strengths
+from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, across, beyond, case, sizes, strengths
 from .draws import gradient
 from .rule import eye, inputs, isotropic, orthonormal, run, step, with_letters, world_of
 from .values import Depends, Family, columns, entries, listed
@@ -113,7 +113,7 @@ def trusts(draw):
 
 REPEATED = {  # which tokens have the one key
     GENERIC: [1, 1, 0, 1, 0, 0, 1], UNIT: [0, 1, 1, 0, 1, 0], DEPENDENT: [1, 0, 1, 1],
-    LONG: [0, 0, 1, 0, 0, 1, 1, 1, 0], SINGLE: [1],
+    LONG: [0, 0, 1, 0, 0, 1, 1, 1, 0, 1, 1], SINGLE: [1],
 }  # fmt: skip
 
 
@@ -145,11 +145,16 @@ def _index(i, n):
     return listed(range(n + 1), 0)[(i,)]
 
 
+ORTHONORMAL = {  # tokens and d_k
+    GENERIC: (2, 4), UNIT: (5, 5), DEPENDENT: (3, 3), LONG: (4, 6), SINGLE: (1, 2),
+}  # fmt: skip
+
+
 @cache
 def orthonormal_keys(draw, length=1, shear=0):
     """Orthonormal keys, fewer than dimensions and as many."""
-    _, d_k, d_v = sizes(draw)
-    T = {GENERIC: 2, UNIT: 5, DEPENDENT: 2, LONG: 3, SINGLE: 1}[case(draw)]
+    d_v, more = sizes(draw)[2], beyond(draw)
+    T, d_k = ORTHONORMAL[case(draw)] if not more else (6, 6 + more % 2)
     q, _, v, alpha, _, S = inputs(draw, T=T, d_k=d_k, d_v=d_v, decay=False)
     beta = strengths(draw.anew(4), T)
     k = length * orthonormal(draw.anew(2), d_k)[:T]
@@ -209,14 +214,15 @@ def settled(draw, directions=None):
 @cache
 def stream(draw, directions=None):
     """Keys from an orthonormal basis, another for each token, values +-a and +-b: every sequence of
-    two or three tokens.
+    two tokens or more.
 
     The claims are linear in k k^T and in v v^T, and the mean of k k^T is I / d_k as it is for
     uniform keys: these few outcomes stand for every such distribution. Tokens are independent.
     """
     more, (_, d, d_v) = draw.anew(2), sizes(draw)
+    d = 1 if beyond(draw) == 1 else d  # with two keys, many tokens
     values, beta, S = more.array(2, d_v), more.number(), more.array(d_v, d)
-    bases = [orthonormal(more, d)[:directions] for _ in range(3 if d < 4 else 2)]
+    bases = [orthonormal(more, d)[:directions] for _ in range({1: 6, 2: 4, 3: 3}.get(d, 2))]
     states, nu = [S], [np.sum(S * S)]
     one = 1 + 0 * beta
     for basis in bases:

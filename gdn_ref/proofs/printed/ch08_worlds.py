@@ -8,7 +8,7 @@ from ... import wy
 from ..ch08_inverses import paths, quarter
 from ..counting import known, multiplications
 from ..token_forms import solve
-from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, case, few, sizes
+from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, beyond, case, few, sizes
 from .rule import eye, inputs, orthonormal, run, ungated, with_letters, world_of
 from .values import Depends, Family, Refused, columns
 from .world import World
@@ -66,22 +66,25 @@ def unit_keys(draw, length=1, stronger=1):
 
 @cache
 def powers(draw):
-    """Chunks of 2^3, 2^5, 5, 2^2 and 2^4 tokens. Their keys are alike, so that the highest power
-    is not small."""
-    T, d_k, d_v = [(8, 6, 5), (32, 4, 3), (5, 3, 2), (4, 5, 3), (16, 3, 2)][draw.seed % 5]
+    """Chunks of 2^3, 2^5, 5, 2^2, 2^4, 2 and 2^6 tokens. Their keys are alike, so that the highest
+    power is not small."""
+    lengths, sizes = (8, 32, 5, 4, 16, 2, 64), [(6, 5), (4, 3), (3, 2), (5, 3)]
+    T, (d_k, d_v) = lengths[draw.seed % 7], sizes[draw.seed % 4]
     q, _, v, alpha, beta, S = inputs(draw, T=T, d_k=d_k, d_v=d_v, decay=False)
     k, beta = (8 / T) ** 0.5 * 0.6 + 0.1 * draw.anew(2).array(T, d_k), 0.5 + beta / 10
     world = world_of(draw, run(draw, q, k, v, alpha, beta, S), decay=False)
-    return with_letters(world, {}, **{r"\ell": [1, 2, 3, 4, 5]})
+    return with_letters(world, {}, **{r"\ell": range(1, 7)})
 
 
 @cache
 def eight(draw):
     """A chunk of 2^n tokens; X of its blocks of b tokens, each block a run of its own."""
     C = {GENERIC: 4, UNIT: 8, DEPENDENT: 4, LONG: 8, SINGLE: 2}[case(draw)]
-    _, d_k, d_v = sizes(draw)
-    x = inputs(draw, T=C, d_k=d_k, d_v=d_v, decay=False)
-    halves = [b for b in (1, 2, 4) if b < C]
+    (_, d_k, d_v), more = sizes(draw), beyond(draw)
+    C = 8 * 2**more if more else C
+    x = list(inputs(draw, T=C, d_k=d_k, d_v=d_v, decay=False))
+    x[1] = x[1] / (1 + 2 * more)  # or the inverse is large
+    halves = [2**n for n in range(C.bit_length() - 1)]
     world = world_of(draw, run(draw, *x), decay=False)
 
     def blocks(b):
@@ -102,7 +105,7 @@ def eight(draw):
 @cache
 def one_cosine(draw, alike=True):
     """Keys, every two of them with one cosine; one strength."""
-    T = {GENERIC: 5, UNIT: 4, DEPENDENT: 3, LONG: 6, SINGLE: 2}[case(draw)]
+    T = {GENERIC: 5, UNIT: 4, DEPENDENT: 3, LONG: 7, SINGLE: 2}[case(draw)]
     more, d_v = draw.anew(4).numbers(2, 1, 5)
     q, _, v, alpha, beta, S = inputs(draw, T=T, d_k=T + more, d_v=d_v, decay=False)
     t = draw.anew(2).number()
@@ -139,7 +142,7 @@ def two_blocks(draw):
 def worst_chunks(draw, length=1):
     """One unit key, with either sign: chunks of two tokens come close to the bound, within 3 per
     cent for a strength of 2."""
-    draw, (b, near) = draw.anew(), [(2, 0.03), (1, 0.13), (1.5, 0.06)][draw.seed % 3]
+    draw, (b, near) = draw.anew(), [(2.0, 0.03), (1.0, 0.13), (1.5, 0.06)][draw.seed % 3]
     k = draw.rng.choice([-1, 1], size=(8, 1)) * orthonormal(draw, sizes(draw)[1])[:1]
 
     k = length * k
@@ -147,4 +150,4 @@ def worst_chunks(draw, length=1):
     def A(at):
         return wy.interaction(k[: at["C"]], np.full(at["C"], float(at["b"])))
 
-    return World({r"\mathbf{A}": Depends(A)}, ranges={"C": [2, 3, 8], "b": [b]}, near=near)
+    return World({r"\mathbf{A}": Depends(A)}, ranges={"C": range(2, 9), "b": [b]}, near=near)

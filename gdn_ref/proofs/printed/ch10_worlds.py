@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from ..ch10_orders import ORDERS
-from .cases import across, sizes
+from .cases import across, beyond, sizes
 from .ch05_worlds import losses, questions
 from .ch06_worlds import right_angles, the_factor, transition
 from .draws import gradient
@@ -129,7 +129,7 @@ def random_key(draw, directions=None):
 
 def half_lives(draw):
     """Decays near 1 and a wide key. All keys of a basis leave the same share of the mean, rho."""
-    d = (200, 90, 350)[draw.seed % 3]
+    d = (200, 90, 350)[draw.seed % 3] + 30 * beyond(draw)
     beta, key = draw.anew().between(0.3, 0.7, 1)[0], np.eye(d)[0]
 
     def rho(at):

@@ -116,7 +116,7 @@ def all_signs(rho, *matrices):
 def product_of_three(draw):
     """X, Y and Z of different shapes, and all signs of the roundings of Y."""
     draw = draw.anew()
-    a, b, c, d = [(3, 2, 3, 2), (2, 3, 2, 4), (4, 1, 2, 3)][draw.seed % 3]
+    a, b, c, d = [(3, 2, 3, 2), (2, 6, 1, 4), (4, 1, 6, 3)][draw.seed % 3]
     X, Y, Z, rho = draw.array(a, b), draw.array(b, c), draw.array(c, d), draw.number()
     letters = {
         r"\mathbf{X}": X, r"\mathbf{Z}": Z, r"\rho": rho, "Y_": entries(Y),
@@ -128,11 +128,11 @@ def product_of_three(draw):
 
 @cache
 def stages(draw):
-    """Two or three stages that each add an error of their own to a result; gains from one stage
-    at a time, over all of its signs."""
+    """Two, three or six stages that each add an error of their own to a result; gains from one
+    stage at a time, over all of its signs."""
     draw = draw.anew()
-    count = [2, 3, 2][draw.seed % 3]
-    parts = [(draw.array(2, 2), draw.array(2, 1), draw.array(1, 3)) for _ in range(count)]
+    count, wide = [(2, 2), (3, 2), (6, 1)][draw.seed % 3]
+    parts = [(draw.array(2, wide), draw.array(wide, 1), draw.array(1, 3)) for _ in range(count)]
     rho, O = [draw.number() for _ in parts], draw.array(2, 3)
     gains = []
     for X, Y, Z in parts:  # with roundings of size 1

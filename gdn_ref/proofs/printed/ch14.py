@@ -14,8 +14,9 @@ from ..ch14_kernels import DESIGNS, Memory, heads, run, scan, transform
 from ..ch14_scan import scan_flops, three_flops
 from ..ch14_segments import chain, last_state, segmented
 from ..counting import multiplications
+from .arithmetic import inverse
 from .check import printed
-from .values import inverse, listed
+from .values import listed
 from .world import World
 
 
@@ -176,8 +177,9 @@ def shares(draw):
 
 def limits(draw):
     """The limits that the package's model has, from its own counts."""
-    name = ("B1 T32768 H2/8 D128", "B4 T2048 H8 D64", "B1 T32768 H16/32 D128")[draw.seed % 3]
-    x = ch14_model.shape(name)
+    batch, length, heads, group = (int(draw.rng.integers(1, n)) for n in (6, 200, 9, 4))
+    width = draw.one_of(64, 128)
+    x = ch14_model.shape(f"B{batch} T{256 * length} H{heads}/{group * heads} D{width}")
     w, link, host = ch14_model.BANDWIDTH * draw.number(), draw.number(), draw.number()
     found = ch14_model.limits(x, link=link, bandwidth=w, n=1)
     letters = {
@@ -185,7 +187,7 @@ def limits(draw):
     } | {
         "B": float(ch14_model.two_kernel_bytes(x)), "w": w / 1e6,
         "F": float(ch14_model.scan_flops(x) + ch14_model.overlap_flops(x)),
-        r"\pi": ch14_model.PEAK / 1e6, "L": ch14_model.links(x), r"\tau": link,
+        r"\pi": ch14_model.PEAK / 1e6, "L": int(ch14_model.links(x)), r"\tau": link,
         r"t_\text{host}": host, "value": host,
     }  # fmt: skip
     return World(letters)

@@ -10,10 +10,11 @@ import numpy as np
 from ... import gated_delta_rule
 from ..ch15_layout import held
 from ..data import hard_inputs
+from .arithmetic import inverse
 from .cases import case
 from .check import printed
 from .rule import rule
-from .values import Depends, Family, Refused, columns, entries, inverse, listed
+from .values import Depends, Family, Refused, columns, entries, listed
 from .world import World
 
 LOOP = "the token loop"
@@ -175,14 +176,14 @@ printed(
     layout,
     against="the layout's bits",
     arithmetic="counted",
-    few={"m": "a lane holds two registers"},
+    few={"m": "a lane holds two registers", "block": "a row has four blocks"},
 )
 
 
 @cache
 def blocks(draw):
-    """A unit lower triangular matrix in three or four blocks, and its inverse."""
-    n, count = ((4, 3), (2, 4), (3, 3))[draw.seed % 3]
+    """A unit lower triangular matrix in three blocks or six, and its inverse."""
+    n, count = ((4, 3), (2, 6), (3, 3))[draw.seed % 3]
     A = draw.array(n * count, n * count) * np.tril(np.ones((n * count,) * 2, dtype=int), -1)
     X = inverse(A + np.eye(n * count, dtype=object if draw.exact else float))
 

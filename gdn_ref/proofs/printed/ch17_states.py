@@ -11,7 +11,7 @@ from .rule import step
 from .values import Depends, Family, Refused, columns, entries, listed
 from .world import World
 
-LENGTHS = [(3, 1, 2), (1, 4), (2, 3, 1), (1, 1, 2, 3), (4,)]  # of the packed sequences, by case
+LENGTHS = [(3, 1, 2), (1, 4), (2, 3, 1), (1, 1, 2, 3, 2, 1), (4,)]  # of the sequences, by case
 D_K, D_V = 3, 2
 
 
@@ -136,7 +136,7 @@ def race(draw):
 @cache
 def rounded(draw):
     """States rounded after each call of some tokens, minus those that never were."""
-    calls, n = [(4, 2), (3, 1), (2, 3), (5, 1), (1, 2)][case(draw)]
+    calls, n = [(4, 2), (3, 1), (2, 3), (6, 1), (1, 2)][case(draw)]
     x, S = Row(draw, calls * n), draw.array(D_V, D_K)
     R = [draw.array(D_V, D_K) for _ in range(calls)]
     true, off, drift = S, S, []

@@ -13,7 +13,7 @@ import numpy as np
 from .. import ch18_exchange as exchange
 from .. import ch18_hybrid as hybrid
 from .. import ch18_orders as orders
-from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, case
+from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, beyond, case
 from .check import printed
 from .draws import gradient
 from .gradients import loss_of
@@ -22,8 +22,8 @@ from .values import columns, entries, listed
 from .world import World
 
 LENGTHS = {  # of the shards: uneven, some empty, also the first and the last
-    GENERIC: (2, 0, 1, 3), UNIT: (4, 3), DEPENDENT: (0, 1, 4, 0), LONG: (1, 2, 0, 4, 1),
-    SINGLE: (0, 1),
+    GENERIC: (2, 0, 1, 3), UNIT: (4, 3), DEPENDENT: (0, 1, 3, 1, 0), LONG: (1, 2, 0, 3, 1, 1),
+    SINGLE: (0, 1, 0),
 }  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def loop(draw, x, begin, end, S, v):
 @cache
 def shards(draw):
     """A sequence on ranks, each with its shard of the tokens."""
-    x, lengths = sequence(draw), LENGTHS[case(draw)]
+    x, lengths = sequence(draw), LENGTHS[case(draw)] + (1, 1, 0) * beyond(draw)
     b, (T, d_k), d_v = [0, *accumulate(lengths)], x.k.shape, x.v.shape[1]
     one, zero = eye(draw, d_k), 0 * x.S
     dO, dS_last = draw.array(T, d_v), draw.array(d_v, d_k)

@@ -21,10 +21,8 @@ LAYER, AUTOGRAD = "gdn_ref.layers.GatedDeltaNet", "autograd through the package"
 
 def induction(draw, alike=0):
     """The delta rule with orthonormal keys, one token back, in a text of five letters."""
-    text, letters = (
-        [(0, 1, 2, 0, 3, 0, 1), (2, 3, 2, 2, 1, 3, 0), (1, 0, 0, 4, 1, 0, 3, 4, 4)][draw.seed % 3],
-        5,
-    )
+    texts = (0, 1, 2, 0, 3, 0, 1), (2, 3, 2, 2, 1, 3, 0), (1, 0, 0, 4, 1, 0, 3, 4, 4, 0)
+    text, letters = texts[draw.seed % 3], 5
     values, S, answers, last = draw.array(letters, 3), 0 * draw.array(3, letters), [], {}
     keys = np.eye(letters, dtype=int) + alike
     for t, c in enumerate(text):
@@ -141,7 +139,10 @@ def padding(draw):
 REAL = {"arithmetic": "float64"}
 COUNTED = {"arithmetic": "counted"}
 
-printed("eq-block", block, against=LAYER, tied=r"\beta_\text{max}", **REAL)  # 1 or 2
+MOST = r"\beta_\text{max}"
+printed(
+    "eq-block", block, against=LAYER, tied=MOST, few={MOST: "the layer has two settings"}, **REAL
+)
 printed(
     "eq-conv-induction",
     induction,

@@ -67,7 +67,7 @@ def normalised(q, k):
 def block(draw):
     """A layer of one head at its last token; the memory of before is the layer's own."""
     kind, more = draw.seed % 3, draw.seed // 3
-    T, D, W, d_k, d_v = 3 + kind, 5, 3, (3, 2, 4)[kind] + more % 3, (2, 4, 3)[kind] + more // 2
+    T, D, W, d_k, d_v = 3 + kind, 5, 3, (3, 2, 4)[kind] + 3 * more, (2, 4, 3)[kind] + more // 2
     torch.manual_seed(draw.seed)
     twice = kind != 1
     net = GatedDeltaNet(
@@ -124,7 +124,7 @@ def block(draw):
 @cache
 def convolution(draw):
     """One channel with a bias and earlier inputs; its gradients by autograd."""
-    T, W = ((4, 3), (5, 2), (3, 4))[draw.seed % 3]
+    T, W = ((4, 3), (6, 2), (3, 4), (5, 6), (2, 5), (4, 7))[draw.seed % 6]
     x, w, bias, S = (torch.from_numpy(draw.array(*s)) for s in ((T,), (W,), (1,), (W - 1,)))
     dy = torch.from_numpy(draw.array(T))
 

@@ -4,6 +4,7 @@ Weights come from the token loop with one-hot values, means from every case: of 
 plus and minus basis vectors, of keys from the cubature of `ch21_stream`, of codes from all lists.
 """
 
+from collections import Counter
 from fractions import Fraction
 from functools import cache, partial
 from itertools import combinations, product
@@ -15,7 +16,7 @@ from ..ch21_floors import tight
 from ..ch21_recall import DENSITY, Z, normal, relative_crosstalk, units, weights_of
 from ..ch21_stream import cubature
 from .check import printed
-from .rule import eye, sequence, turned
+from .rule import eye, orthonormal, sequence, turned
 from .values import Depends, Family, Refused, columns, entries, listed
 from .world import World
 
@@ -47,7 +48,7 @@ def reads(draw):
 
 
 # pairs and d_v, few enough for all values
-FEW = [(3, 2), (2, 3), (2, 1), (2, 2), (1, 4), (2, 4), (3, 1), (4, 1), (1, 3)]
+FEW = [(6, 1), (2, 3), (3, 2), (2, 4), (2, 5), (1, 6), (2, 2), (2, 1)]
 
 
 @cache
@@ -62,13 +63,15 @@ def scored(draw):
     bases = [units(d_v).astype(int).astype(object) * Fraction(1)]
     for _ in range(n):
         bases.append(turned(bases[-1]) if draw.seed % 2 else bases[0])
-    cases = list(product(*bases))
-    outcomes = []
-    for case in cases:
-        read = weights @ np.array(case[:n])
-        own = listed([read[j] @ case[j] for j in range(n)])
-        rival = listed([read[j] @ case[n] for j in range(n)])
-        outcomes.append((Fraction(1, len(cases)), {"s_": own, "s'_": rival}))
+    scores = Counter()
+    for *values, rival in product(*bases):
+        read = weights @ np.array(values)
+        own = tuple(row @ v for row, v in zip(read, values, strict=True))
+        scores[own, tuple(read @ rival)] += 1
+    outcomes = [
+        (Fraction(count, scores.total()), {"s_": listed(own), "s'_": listed(rival)})
+        for (own, rival), count in scores.items()
+    ]
     letters = {"d_v": d_v, r"\Omega_": entries(weights)}
     return World(letters, {"i": range(1, n + 1), "j": range(1, n + 1)}, outcomes)
 
@@ -118,12 +121,17 @@ def floors(draw):
     return World({"n": n, "x_": in_two_widths(of)}, {"d_k": list(of), "j": range(1, n + 1)})
 
 
+TABLES = [  # N_k, n, and widths
+    (5, 3, (2, 3)), (7, 2, (3, 4)), (6, 4, (1, 3)), (9, 5, (2, 4)), (8, 6, (3, 5)), (10, 7, (4, 2)),
+    (7, 3, (3, 4)), (6, 2, (2, 3)), (7, 4, (1, 3)), (8, 3, (2, 5)),
+]  # fmt: skip
+
+
 @cache
 def tables(draw):
     """Every choice of n symbols, from tables that are as good as any, and from another."""
-    N, n, widths = ((5, 3, (2, 3)), (7, 2, (3, 4)), (6, 4, (1, 3)))[draw.seed % 3]
-    N, rng = N + draw.seed // 3 % 2, draw.anew().rng
-    n += draw.seed // 6 % 2
+    N, n, widths = TABLES[draw.seed % len(TABLES)]
+    rng = draw.anew().rng
     Q, other = rng.normal(size=(2, N, N - 1))
     of = {d: K @ K.T for d in widths for K in [tight(N, d)]} | {N - 1: Q @ other.T}
     chosen = list(combinations(range(N), n))
@@ -135,15 +143,18 @@ def tables(draw):
 
 
 def projectors(draw, d):
-    """`(weight, k k^T)` of the cubature, in the arithmetic of the draw."""
+    """`(weight, k k^T)` of the cubature, in the arithmetic of the draw; in two of three draws the
+    keys are turned, which keeps fourth moments and changes the sixth."""
     one = 1 + 0 * draw.number()
+    turn = orthonormal(draw.anew(6), d) if draw.seed % 3 else eye(draw, d)
 
     def number(x):
         return one * int(x.p) / int(x.q) if draw.exact else int(x.p) / int(x.q)
 
     for weight, kk in cubature(d):
         rows = [[number(kk[r, c]) for c in range(d)] for r in range(d)]
-        yield number(weight), np.array(rows, dtype=object if draw.exact else float)
+        kk = np.array(rows, dtype=object if draw.exact else float)
+        yield number(weight), turn @ kk @ turn.T
 
 
 @cache
@@ -182,44 +193,37 @@ def unit_vector(draw, d):
 
 
 LATER = [  # d_k, the pair, and how many tokens after it
-    (2, 3, 1), (3, 2, 1), (2, 1, 3), (4, 1, 1), (2, 2, 2), (3, 1, 2), (5, 1, 1), (4, 2, 1),
-    (3, 3, 1), (6, 1, 1), (2, 4, 1),
+    (2, 3, 1), (3, 2, 1), (2, 1, 3), (4, 1, 1), (2, 1, 6), (3, 1, 2), (5, 1, 1), (2, 6, 1),
+    (3, 3, 1), (6, 1, 1), (2, 4, 1), (7, 1, 1), (2, 5, 2), (2, 1, 4), (4, 2, 1),
 ]  # fmt: skip
 
 
 @cache
 def later(draw):
-    """Every sequence of keys of the cubature in the plane or in space: means of the weight of pair
-    j, of its square, and of the squared length of the read with orthonormal values."""
+    """Every sequence of keys of the cubature: means of the weight of pair j, of its square, and of
+    the squared length of the read with orthonormal values."""
     draw = draw.anew()
     d, j, most = LATER[draw.seed % len(LATER)]
     alpha, beta = draw.number(), draw.number()
-    one, keys = eye(draw, d), list(projectors(draw, d))
-    zero = 0 * alpha
+    one, zero = eye(draw, d), 0 * alpha
     mean, square, length = ([zero] * (most + 1) for _ in range(3))
     nu = [zero] * (j + most + 1)
-    # by isotropy the last key may stand for the one that is asked; products of transitions by
-    # recursion over tokens, the key of pair j fixed
-    start = [(1 + zero, [])]
+    weights, kk = (np.array(x) for x in zip(*projectors(draw, d), strict=True))
     for t in range(1, j + most + 1):
-        start = [(w * u, [*past, kk]) for w, past in start for u, kk in keys]
-        for weight, run in start:
-            after, sizes = one, zero
-            rows = []
-            for kk in reversed(run):
-                rows.append((kk, after))
-                after = alpha * ((one - beta * kk) @ after)
-            for kk, M in rows:
-                sizes = sizes + beta**2 * np.trace(kk @ M @ M.T)
-            nu[t] = nu[t] + weight * sizes
+        choices = np.indices((len(kk),) * t).reshape(t, -1)
+        share, after = np.prod(weights[choices], axis=0), one
+        asked = kk[choices[j - 1]] if t >= j else 0
+        for place in reversed(range(t)):  # `after` is what the later keys leave of a write
+            key = kk[choices[place]]
+            write = beta**2 * (key @ after @ np.swapaxes(after, -1, -2))
+            nu[t] = nu[t] + share @ trace(write)
             if t >= j:
-                m, asked = t - j, run[j - 1]
-                for place, (kk, M) in enumerate(reversed(rows)):
-                    part = beta**2 * np.trace(kk @ M @ asked @ M.T)
-                    length[m] = length[m] + weight * part
-                    if place == j - 1:
-                        square[m] = square[m] + weight * part
-                        mean[m] = mean[m] + weight * beta * np.trace(M @ asked)
+                part = share @ trace(beta**2 * key @ after @ asked @ np.swapaxes(after, -1, -2))
+                length[t - j] = length[t - j] + part
+                if place == j - 1:
+                    square[t - j] = part
+                    mean[t - j] = beta * (share @ trace(after @ asked))
+            after = alpha * ((one - beta * key) @ after)
     shares = one_shares(draw, alpha, beta, d)
     letters = {
         "d_k": d, "j": j, r"\alpha": alpha, r"\beta": beta, "a": shares[0], "b": shares[1],
@@ -227,6 +231,10 @@ def later(draw):
         r"\xi_": listed(length, 0), r"\nu_": listed(nu, 0),
     }  # fmt: skip
     return World(letters, {"m": range(1, most + 1), "t": range(1, j + most + 1)})
+
+
+def trace(x):
+    return np.trace(x, axis1=-2, axis2=-1)
 
 
 def one_shares(draw, alpha, beta, d):
@@ -239,12 +247,14 @@ def one_shares(draw, alpha, beta, d):
     return a - b, b, rho
 
 
+LISTS = [(2, 3), (1, 4), (3, 2), (4, 2), (2, 5), (5, 2), (1, 6), (6, 2), (1, 7), (3, 3)]  # n, N
+
+
 def codes(draw):
     """Lists of values, kept in B bits and read back; the last have more states than there are
     lists."""
-    n, N = ((2, 3), (1, 4), (3, 2))[draw.seed % 3]
-    N += draw.seed // 3
-    shares = {B: all_right(n, N, 2**B) for B in (1, 2, 3, 5, 6)}
+    n, N = LISTS[draw.seed % len(LISTS)]
+    shares = {B: all_right(n, N, 2**B) for B in (1, 2, 3, 4, 5, 6)}
     return World({"n": n, "N": N, "P": Depends(lambda at: shares[at["B"]])}, {"B": list(shares)})
 
 

@@ -25,10 +25,10 @@ def transition(draw, k, alpha, beta):
 
 @cache
 def two_items(draw):
-    """A row of four items, and the same after a token whose key is the difference of two of them:
+    """A row of six items, and the same after a token whose key is the difference of two of them:
     `e_i - e_j` with half the strength is what the unit key is with the whole."""
     draw = draw.anew()
-    s, beta, one = draw.array(4), draw.number(), eye(draw, 4)
+    s, beta, one = draw.array(6), draw.number(), eye(draw, 6)
 
     def after(at):
         k = one[at["i"] - 1] - one[at["j"] - 1]
@@ -37,7 +37,7 @@ def two_items(draw):
     letters = {"s_": entries(s), r"\beta": beta}
     for n in "ij":
         letters[f"s'_{n}"] = Depends(lambda at, n=n: after(at)[at[n] - 1])
-    return World(letters, {"i": range(1, 5), "j": range(1, 5)})
+    return World(letters, {"i": range(1, 7), "j": range(1, 7)})
 
 
 @cache
@@ -45,7 +45,7 @@ def repeated(draw, length=1):
     """One token again and again: the state after each, and its transition."""
     draw, (_, d_k, d_v) = draw.anew(), sizes(draw)
     k, v, S = length * orthonormal(draw, d_k)[0], draw.array(d_v), draw.array(d_v, d_k)
-    alpha, beta, T = draw.between(0.5, 0.95, 1)[0], draw.number(), 6
+    alpha, beta, T = draw.between(0.5, 0.95, 1)[0], draw.number(), 7
     x = run(draw, [k] * T, [k] * T, [v] * T, [alpha] * T, [beta] * T, S)
     return World({
         r"\mathbf{S}_": listed(x.states, 0), r"\mathbf{F}": transition(draw, k, alpha, beta),
@@ -71,7 +71,7 @@ def all_permutations(draw):
     """Permutations as matrices, items that move and cycles: all of a few items, some of more."""
     found, rng = [*permutations.all_of(3 + draw.seed % 3)], draw.anew().rng
     found += [tuple(map(int, rng.permutation(n))) for n in (7, 8, 9)]
-    found += [tuple(n ^ 1 for n in range(2 * swaps)) for swaps in (3, 4)]
+    found += [tuple(n ^ 1 for n in range(2 * swaps)) for swaps in (3, 4, 6)]
     matrices = [permutations.matrix(p) for p in found]
 
     def of(count):

@@ -25,7 +25,8 @@ from .position import alone, settle
 from .slips import slips
 from .source import displays
 from .special import constants, intervals
-from .tree import render, statements
+from .statements import statements
+from .tree import render
 from .values import NotExact, Refused
 from .world import canonical
 
@@ -111,7 +112,7 @@ def printed(
         Premises that the page states in words: what is needed, and a world whose data lack it
         alone. There the equation must come out false.
     few : dict, optional
-        Whole numbers of a counted world that take fewer values than are asked, and why.
+        Whole numbers that take fewer values than are asked, and why.
     excluded : str
         A border of the data (`cases.BORDERS`, `cases.RESET`) that the page excludes in words.
     """

@@ -2,7 +2,7 @@
 
 import itertools
 
-from . import values as v
+from . import arithmetic
 from .blocks import overlap
 from .functions import ordered
 from .tree import render
@@ -31,7 +31,7 @@ class Claims:
         sides = [self.value(p, scope) for p in node.parts]
         for relation, a, b in zip(node.info, sides, sides[1:], strict=False):
             if relation in ("=", r"\ne"):
-                true = (v.distance(a, b) <= tolerance) == (relation == "=")
+                true = (arithmetic.distance(a, b) <= tolerance) == (relation == "=")
             elif relation == r"\perp":
                 each = b if isinstance(b, tuple) else (b,)
                 true = all(overlap(a, x) <= tolerance for x in each)

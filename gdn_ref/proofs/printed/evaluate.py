@@ -1,7 +1,6 @@
 r"""The value of a tree: letters from a world, the rest by arithmetic.
 
-A subscript is a part of the name if the world has that name (`d_k`, `\mathbf{D}_\gamma`), and an
-index otherwise. Juxtaposition is a product unless the letter on the left is a function.
+Juxtaposition is a product unless the letter on the left is a function.
 """
 
 import math
@@ -9,24 +8,21 @@ from functools import reduce
 
 import numpy as np
 
+from . import arithmetic
 from . import values as v
 from .blocks import joined
-from .claims import Claims, runs_through_indices
+from .claims import Claims
 from .functions import FUNCTIONS, ordered
+from .letters import Letters
 from .lexer import NotRead
 from .sums import ONE, Sums
-from .tree import Node, render
+from .tree import render
 from .values import Depends, Multiple, Refused
 
-BUILTIN = {
-    "e": math.e, r"\mathbf{I}": Multiple(1), r"\mathbf{0}": Multiple(0),
-    r"\boldsymbol{0}": Multiple(0), r"\infty": math.inf,
-}  # fmt: skip
 PLAIN = ("letter", "number", "mark", "slice", "dots")  # found sooner than looked up
-TRANSPOSE = Node("up", (Node("mark", (), r"\top"),))
 
 
-class Evaluator(Claims, Sums):
+class Evaluator(Letters, Claims, Sums):
     """Values in one world.
 
     On the way it notes, by node, the last value and, for a letter, its key in the world and how
@@ -38,10 +34,6 @@ class Evaluator(Claims, Sums):
         self.cases = {}  # by statement: the cases of which something was claimed
         self.fixed, self.followed = {}, 0  # values that no running letter changes, and how often
         # a value followed from one that its term does not mention
-
-    def note(self, node, key, value, indices=0):
-        self.names[id(node)] = key
-        self.known[key] = indices, value
 
     @property
     def kinds(self):
@@ -72,118 +64,6 @@ class Evaluator(Claims, Sums):
         self.followed += 1
         return value.given(scope)
 
-    # Letters and their scripts.
-
-    def do_number(self, node, scope):
-        return int(node.info)
-
-    def do_letter(self, node, scope):
-        return self.named(node, scope)
-
-    def do_mark(self, node, scope):
-        raise Refused(f"a mark {node.info} that belongs to no known name")
-
-    def do_dots(self, node, scope):
-        raise Refused("dots between what does not run")
-
-    def do_scripted(self, node, scope):
-        base, *scripts = node.parts
-        if base.info == r"\mathbb{R}":
-            return self.value(scripts[0].parts[0], scope)
-        if base.kind == "letter":
-            return self.named(node, scope)
-        if base.kind == "norm":
-            return self.norm(base, scripts, scope)
-        if base.kind == "group" and base.info == "[" and runs_through_indices(scripts):
-            return self.matrix_of(base.parts[0], scripts, scope)
-        value = self.value(base, scope)
-        if base.kind == "group" and v.is_number(value) and scripts[0].kind == "down":
-            value = np.array([[value]])  # of one entry
-        return self.with_scripts(value, scripts, scope)
-
-    def named(self, node, scope):
-        """A letter with the longest part of its scripts that the world knows as its name."""
-        for text, rest in node.names:
-            if text in scope:
-                return self.with_scripts(scope[text], rest, scope)
-            for kind, mark in (("down", "_"), ("up", "^")):
-                script = next((s for s in rest if s.kind == kind and s != TRANSPOSE), None)
-                family = self.world.letters.get(text + mark) if script else None
-                if family is not None:
-                    indices = self.indices(script.parts[0], scope)
-                    found = family[indices]
-                    self.note(node, text + mark, found, len(indices))
-                    rest = [s for s in rest if s is not script]
-                    return self.with_scripts(found, rest, scope)
-            found = self.world.letters.get(text, BUILTIN.get(text))
-            if found is not None:
-                if text in self.world.letters:
-                    self.note(node, text, found)
-                return self.with_scripts(found, rest, scope)
-        raise Refused(f"no value for {render(node)}")
-
-    def indices(self, node, scope):
-        """`ri` are two indices, `t - 1` and `2b` one."""
-        if node.kind == "group":
-            return self.indices(node.parts[0], scope)
-        if node.kind == "product" and all(p.kind in ("letter", "scripted") for p in node.parts):
-            return [self.value(p, scope) for p in node.parts]
-        if node.kind == "tuple":
-            return [self.value(p, scope) for p in node.parts]
-        return [self.value(node, scope)]
-
-    def do_slice(self, node, scope):
-        found = [self.value(p, scope) for p in node.parts]
-        start = found.pop(0) if node.info[0] else None
-        return slice(start, found.pop(0) if node.info[1] else None)
-
-    def with_scripts(self, value, scripts, scope):
-        for script in scripts:
-            inside = script.parts[0] if script.parts else None
-            if isinstance(value, Depends):
-                value = self.given(value, scope)
-            if script.kind == "prime":
-                raise Refused("a prime on what is no letter")
-            if script.kind == "down":
-                if not isinstance(value, np.ndarray):
-                    raise Refused("an index on what has no entries")
-                index = self.indices(inside, scope)
-                flat = value[:, 0] if len(index) == 1 and value.shape[1] == 1 else value
-                value = v.entries(flat).at(*index)
-            elif script == TRANSPOSE:
-                value = value.T if isinstance(value, np.ndarray) else value
-                if not (isinstance(value, np.ndarray | Multiple) or v.is_number(value)):
-                    raise Refused("a transpose of what is no matrix")
-            else:
-                value = v.power(value, self.value(inside, scope))
-        return value
-
-    def norm(self, base, scripts, scope):
-        x = self.value(base.parts[0], scope)
-        down = next((render(s.parts[0]) for s in scripts if s.kind == "down"), "F")
-        up = next((s for s in scripts if s.kind == "up"), None)
-        if down == "2":
-            if np.ndim(x) != 2:
-                raise Refused("a norm of what is no matrix")
-            size = v.power(float(np.linalg.norm(np.asarray(x, float), 2)), 1)
-            return v.power(size, self.value(up.parts[0], scope)) if up else size
-        if down != "F":
-            raise Refused(f"no norm {down}")
-        n = self.value(up.parts[0], scope) if up else 1
-        square = v.squared_norm(x)
-        return square if n == 2 else v.power(v.root(square), n)
-
-    def matrix_of(self, body, scripts, scope):
-        """`[x_ij]_{i,j=0}^{m}`: the matrix of these entries."""
-        pair, low = scripts[0].parts[0].parts
-        bounds = self.value(low, scope), self.value(scripts[1].parts[0], scope)
-        run = range(bounds[0], bounds[1] + 1)
-        names = [render(p) for p in pair.parts]
-        if not 0 < len(run) < 40:
-            raise Refused(f"a matrix of {len(run)} rows")
-        rows = [[self.value(body, scope | {names[0]: i, names[1]: j}) for j in run] for i in run]
-        return np.array(rows)
-
     # Arithmetic.
 
     def do_group(self, node, scope):
@@ -197,7 +77,8 @@ class Evaluator(Claims, Sums):
         signed = list(zip(node.info, node.parts, strict=True))
         terms = [(s, p) for s, p in self.without_dots(signed, scope, sign=True)]
         return reduce(
-            v.plus, [v.times(-1 if s == "-" else 1, self.value(p, scope)) for s, p in terms]
+            arithmetic.plus,
+            [arithmetic.times(-1 if s == "-" else 1, self.value(p, scope)) for s, p in terms],
         )
 
     def do_product(self, node, scope):
@@ -212,7 +93,7 @@ class Evaluator(Claims, Sums):
                 value = self.applied(value, parts[i], scope)
             factors.append(value)
             i += 1
-        return reduce(v.times, factors)
+        return reduce(arithmetic.times, factors)
 
     def applied(self, function, node, scope):
         """A function of a group; what is written on the group's bracket is done afterwards."""
@@ -223,10 +104,10 @@ class Evaluator(Claims, Sums):
         return self.with_scripts(v.plain(found), scripts, scope)
 
     def do_hadamard(self, node, scope):
-        return reduce(v.entrywise, [self.value(p, scope) for p in node.parts])
+        return reduce(arithmetic.entrywise, [self.value(p, scope) for p in node.parts])
 
     def do_fraction(self, node, scope):
-        return reduce(v.divided, [self.value(p, scope) for p in node.parts])
+        return reduce(arithmetic.divided, [self.value(p, scope) for p in node.parts])
 
     do_quotient = do_fraction
 
@@ -244,7 +125,7 @@ class Evaluator(Claims, Sums):
         return math.comb(int(n), int(k))
 
     def do_root(self, node, scope):
-        return v.root(self.value(node.parts[0], scope))
+        return arithmetic.root(self.value(node.parts[0], scope))
 
     def do_norm(self, node, scope):
         return self.norm(node, [], scope)
@@ -272,7 +153,7 @@ class Evaluator(Claims, Sums):
             found = [self.value(x, scope) for x, condition in rows if self.holds(condition, scope)]
             if not found:
                 raise Refused("no case applies")
-            if any(v.distance(found[0], other) > 1e-9 for other in found[1:]):
+            if any(arithmetic.distance(found[0], other) > 1e-9 for other in found[1:]):
                 raise Refused("two cases apply, and differ")
             return found[0]
         blocks = [[self.value(cell, scope) for cell in row.parts] for row in node.parts]

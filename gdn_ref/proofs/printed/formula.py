@@ -6,8 +6,9 @@ side("eq-grad-flops", r"\mathrm{FLOPs}_{\text{back}}")
 import sympy as sp
 
 from .source import displays
+from .statements import statements
 from .symbolic import expression
-from .tree import Node, statements
+from .tree import Node
 from .world import canonical
 
 

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from . import arithmetic
 from . import values as v
 from .values import Multiple, NotExact, Refused
 
@@ -69,7 +70,7 @@ def _diagonal_matrix(x):
 def _rank(x):
     if not isinstance(x, np.ndarray):
         raise Refused("a rank of what is no matrix")
-    return v.eliminated(x)[1] if v.is_exact(x) else int(np.linalg.matrix_rank(x, tol=1e-9))
+    return arithmetic.eliminated(x)[1] if v.is_exact(x) else int(np.linalg.matrix_rank(x, tol=1e-9))
 
 
 FUNCTIONS = {
@@ -77,7 +78,7 @@ FUNCTIONS = {
     "cos": _real(math.cos), "softplus": _entrywise(lambda x: float(np.logaddexp(0, x))),
     "silu": _entrywise(lambda x: x / (1 + math.exp(-x))),
     "max": lambda *xs: max(map(ordered, xs)), "min": lambda *xs: min(map(ordered, xs)),
-    "det": _square(lambda x: v.eliminated(x)[0] if v.is_exact(x) else np.linalg.det(x)),
+    "det": _square(lambda x: arithmetic.eliminated(x)[0] if v.is_exact(x) else np.linalg.det(x)),
     "tr": _square(np.trace), "tril": _square(lambda x, k=0: np.tril(x, k)),
     "cond": _square(lambda x: float(np.linalg.cond(np.asarray(x, float)))),
     "diag": _diagonal_matrix, "rank": _rank,

@@ -4,6 +4,7 @@ import itertools
 import math
 from dataclasses import dataclass
 
+from . import arithmetic
 from . import values as v
 from .evaluate import Evaluator
 from .functions import ordered
@@ -130,9 +131,9 @@ class _Tally:
             self.off = float(v.shape_of(a) != b)
         elif self.relation == r"\approx":
             a, b = (float(ordered(x)) for x in (a, b))  # exact numbers too are near one another
-            self.off = float(v.distance(a, b) > self.near)
+            self.off = float(arithmetic.distance(a, b) > self.near)
         elif self.relation == "=":
-            apart, size = v.difference(a, b)
+            apart, size = arithmetic.difference(a, b)
             self.apart, self.size = math.hypot(self.apart, apart), math.hypot(self.size, size)
             if size > 1e-300 and apart / size > PLAINLY_FALSE:
                 self.off = apart / size

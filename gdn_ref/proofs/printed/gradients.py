@@ -9,9 +9,10 @@ from functools import cache
 
 import numpy as np
 
+from .arithmetic import inverse
 from .draws import gradient
 from .rule import rule, sequence
-from .values import columns, entries, inverse, listed
+from .values import columns, entries, listed
 from .world import World
 
 
@@ -36,13 +37,16 @@ def loss_of(x, dO, dS_next, state=None, start=0, **given):
 
 
 def loss_of_chunk(x, dO, dS_next, **given):
-    """The same loss by pairs of tokens, with the decays and the overlaps as given numbers."""
+    """The same loss by pairs of tokens, with the decays and the overlaps as given numbers.
+
+    Of what is not given `x` has the values, which are computed once.
+    """
     Gamma, gamma = given.get("Gamma", x.Gamma), given.get("gamma", x.gamma)
     end = given.get("end", x.Gamma[-1])  # from each token to the last
-    qk, kk = given.get("qk", x.q @ x.k.T), given.get("kk", x.k @ x.k.T)
+    qk, kk = given.get("qk", x.qk), given.get("kk", x.kk)
     E = []
     for r in range(len(x.k)):
-        read = gamma[r] * (x.S @ x.k[r])
+        read = gamma[r] * x.Sk[r]
         for i in range(r):
             read = read + Gamma[r, i] * kk[r, i] * E[i]
         E.append(x.beta[r] * (x.v[r] - read))
@@ -52,10 +56,10 @@ def loss_of_chunk(x, dO, dS_next, **given):
 def loss_of_corrections(x, dO, dS_next, E, Gamma=None, gamma=None, end=None, qk=None):
     """The loss where the corrections are given: writes with decay, nothing is corrected."""
     Gamma, gamma = (x.Gamma if Gamma is None else Gamma), (x.gamma if gamma is None else gamma)
-    end, qk = (x.Gamma[-1] if end is None else end), (x.q @ x.k.T if qk is None else qk)
+    end, qk = (x.Gamma[-1] if end is None else end), (x.qk if qk is None else qk)
     total, S_next = 0, x.gamma[-1] * x.S
     for r in range(len(x.k)):
-        o = gamma[r] * (x.S @ x.q[r])
+        o = gamma[r] * x.Sq[r]
         for i in range(r + 1):
             o = o + Gamma[r, i] * qk[r, i] * E[i]
         total = total + np.sum(dO[r] * o)
@@ -79,6 +83,7 @@ def gradients(draw):
         base.letters[r"\boldsymbol{\Gamma}"],
         np.diag(base.letters[r"\mathbf{D}_{\gamma}"]),
     )
+    x.qk, x.kk, x.Sq, x.Sk = x.q @ x.k.T, x.k @ x.k.T, x.q @ x.S.T, x.k @ x.S.T
     dO, dS_next = draw.array(*x.v.shape), draw.array(*x.S.shape)
 
     def by(name, value, loss=loss_of, where=None, **more):
@@ -105,8 +110,8 @@ def gradients(draw):
     dA = gradient(
         lambda y: loss_of_corrections(x, dO, dS_next, solved(y, R)), A, draw.exact, strict
     )
-    X = by("qk", x.q @ x.k.T, loss_of_chunk, lower)
-    N = by("kk", x.k @ x.k.T, loss_of_chunk, strict)
+    X = by("qk", x.qk, loss_of_chunk, lower)
+    N = by("kk", x.kk, loss_of_chunk, strict)
     J = x.Gamma * by("Gamma", x.Gamma, loss_of_chunk, lower)
     a = x.gamma * by("gamma", x.gamma, loss_of_chunk)
     b = x.Gamma[-1] * by("end", x.Gamma[-1], loss_of_chunk)
@@ -131,7 +136,7 @@ def gradients(draw):
         r"\mathbf{R}": R, r"\mathrm{d}\tilde{\mathbf{A}}": dA,
         r"\boldsymbol{e}_": columns(x.deltas), r"\mathbf{X}": X, r"\mathbf{N}": N,
         r"\mathbf{L}": L, r"\mathbf{J}": J, "J_": entries(J), "a_": entries(a), "b_": entries(b),
-        r"\mathbf{P}": x.Gamma * (x.q @ x.k.T), r"\mathrm{d}\mathbf{L}": dL,
+        r"\mathbf{P}": x.Gamma * x.qk, r"\mathrm{d}\mathbf{L}": dL,
     }  # fmt: skip
     hidden = ("X_", r"\mathbf{P}_", r"\mathbf{P}^")  # other meanings before chapter 12
     kept = {key: value for key, value in base.letters.items() if key not in hidden}

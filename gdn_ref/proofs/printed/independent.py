@@ -175,7 +175,7 @@ class Several:
 
     @property
     def missing(self):
-        return 0 if self.full else VALUES
+        return 0 if self.full else max(VALUES - self.rank, self.cases // 4)
 
 
 def box(formula, letters):

@@ -26,7 +26,7 @@ from .gaps import PASS, gap, verdict
 from .lexer import NotRead
 from .mutate import mutants
 from .source import fingerprint
-from .tree import statements
+from .statements import statements
 from .values import NotExact, Refused
 
 LIST = Path(__file__).with_name("sentences.txt")

@@ -13,7 +13,7 @@ from math import prod
 import sympy as sp
 
 from . import values as v
-from .evaluate import TRANSPOSE
+from .letters import TRANSPOSE
 from .symbolic import whole_power
 from .tree import Node, render
 

@@ -66,7 +66,7 @@ def from_nothing(draw):
 
 
 CHUNKS = {  # how long they are: all the same, the last one shorter, or any
-    cases.GENERIC: (2, 1, 4), cases.UNIT: (3, 3, 3, 3, 1), cases.DEPENDENT: (1, 5),
+    cases.GENERIC: (2, 1, 4), cases.UNIT: (3, 3, 3, 3, 3, 1), cases.DEPENDENT: (1, 5),
     cases.LONG: (4, 4), cases.SINGLE: (1,),
 }  # fmt: skip
 

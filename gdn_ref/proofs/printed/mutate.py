@@ -9,7 +9,7 @@ sum, `<` for `\le`; a condition left out. What only changes the order of two num
 
 from dataclasses import replace
 
-from .evaluate import TRANSPOSE
+from .letters import TRANSPOSE
 from .meanings import Edit, Meanings, plus
 from .tree import Node, render
 from .values import shape_of

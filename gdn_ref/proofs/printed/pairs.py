@@ -13,6 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
+from . import arithmetic
 from . import values as v
 from .evaluate import Evaluator
 from .gaps import gap
@@ -207,7 +208,7 @@ def _others(node, value, pool):
     for text, (other, its) in found.items():
         if text != render(node) and other not in node.walk() and node not in other.walk():
             try:
-                same = v.distance(value, its) < 1e-9
+                same = arithmetic.distance(value, its) < 1e-9
             except Refused:
                 same = False
             if same:

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..modular import P
-from . import values as v
+from . import arithmetic
 from .independent import Independent, box
 from .symbolic import expression
 from .values import NotExact, Refused
@@ -58,7 +58,7 @@ class Place:
         """Whether something is claimed there, or the two sides of a condition are equal."""
         if self.beside is None:
             return all(ev.holds(c, scope) for c in (*statement.premises, *statement.conditions))
-        return v.distance(ev.value(self.node, scope), ev.value(self.beside, scope)) == 0
+        return arithmetic.distance(ev.value(self.node, scope), ev.value(self.beside, scope)) == 0
 
 
 def places(number, statement, ev):

@@ -27,14 +27,14 @@ import numpy as np
 import sympy as sp
 
 from . import values as v
-from .evaluate import TRANSPOSE
 from .functions import ordered
 from .gaps import TIGHT
 from .independent import MONOMIALS, VALUES, Independent, Met, Rounded, Several, box, exponents
+from .letters import TRANSPOSE
 from .places import places, residue
 from .symbolic import expression
 from .tree import render
-from .values import Refused
+from .values import Depends, Refused
 from .world import canonical
 
 STILL = 5  # in how many rounds of draws nothing new is seen, before the sizes are called special
@@ -118,31 +118,33 @@ class Rounding:
 
 
 class Letter:
-    """A whole number that the draws set, or that runs through whole numbers."""
+    """A whole number that the draws set, that runs through whole numbers, or follows from them."""
 
     def __init__(self, name):
         self.name, self.asked = name, [([name], Several())]
 
-    def see(self, _, ev):
+    def see(self, stated, ev):
         ((_, seen),) = self.asked
-        seen.add(values_of(self.name, ev.world))
+        seen.add(values_of(self.name, stated, ev))
 
 
-def values_of(name, world):
+def values_of(name, stated, ev):
     """The whole numbers that a letter takes in a world, if it takes no others."""
-    found = world.ranges.get(name, [world.letters.get(name)])
+    value = ev.world.letters.get(name)
+    found = ev.world.ranges.get(name, [value])
+    if isinstance(value, Depends):
+        found = []
+        for scope in (scope for s in stated if name in s.mentions for scope in cases(s, ev)):
+            with suppress(Refused):  # where it follows from a letter of another statement
+                found.append(value.given(scope))
     return found if all(isinstance(x, int | np.integer) for x in found) else []
 
 
 def few(entry, stated, ev):
-    """The letters of a display that are whole numbers, but for those that cannot take many values.
-
-    Where something is counted: a run of tokens has the sizes of `cases`.
-    """
-    if entry.arithmetic != "counted":
-        return []
-    mentioned = set().union(*(node.mentions for s in stated for node in s.nodes))
-    return [Letter(x) for x in sorted(mentioned - set(entry.few)) if values_of(x, ev.world)]
+    """The letters of a display that are whole numbers, but for those that cannot take many
+    values."""
+    mentioned = set().union(*(s.mentions for s in stated))
+    return [Letter(x) for x in sorted(mentioned - set(entry.few)) if values_of(x, stated, ev)]
 
 
 def roundings(number, statement, ev):

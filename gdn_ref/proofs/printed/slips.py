@@ -11,12 +11,13 @@ from collections import Counter
 
 import numpy as np
 
+from .arithmetic import difference, sized
 from .cases import EASY
 from .draws import EQUAL_SIZES, Draw
 from .evaluate import Evaluator
 from .gaps import FAIL, PASS, PLAINLY_FALSE, Nothing, gap, relations, sides_of
 from .mutate import mutants
-from .values import Multiple, NotExact, Refused, difference, sized
+from .values import Multiple, NotExact, Refused
 
 SHOWN = 1  # the draw of an example, where keys have length one and no two sizes are equal
 

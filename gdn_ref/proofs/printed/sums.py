@@ -4,7 +4,7 @@ import itertools
 from dataclasses import replace
 from functools import reduce
 
-from . import values as v
+from . import arithmetic
 from .functions import whole
 from .tree import Node, render
 from .values import Multiple, Refused
@@ -25,8 +25,8 @@ class Sums:
             raise Refused("a sum over nothing")
         found = [self.value(body, scope | case) for case in self.bound(condition, upper, scope)]
         if node.info == r"\sum":
-            return reduce(v.plus, found) if found else Multiple(0)
-        return reduce(v.times, found) if found else Multiple(1)
+            return reduce(arithmetic.plus, found) if found else Multiple(0)
+        return reduce(arithmetic.times, found) if found else Multiple(1)
 
     def bound(self, condition, upper, scope):
         """The values of the letters that a sum binds: those that run and are not given yet."""
@@ -53,13 +53,13 @@ class Sums:
         parts = []
         for weight, letters in self.world.outcomes:
             inner = type(self)(self.world.replaced(letters))
-            value = v.power(inner.value(body, scope), exponent)
-            parts.append(v.times(weight, value))
+            value = arithmetic.power(inner.value(body, scope), exponent)
+            parts.append(arithmetic.times(weight, value))
             self.followed += inner.followed
             for mine, theirs in ((self.last, inner.last), (self.names, inner.names)):
                 mine.update(theirs)
             self.known.update(inner.known)
-        return reduce(v.plus, parts)
+        return reduce(arithmetic.plus, parts)
 
     def without_dots(self, signed, scope, sign=False):
         """`X_1 X_2 ... X_r` written out: the letters on both sides of the dots, by their index."""

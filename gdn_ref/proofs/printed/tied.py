@@ -11,12 +11,13 @@ import itertools
 import math
 from fractions import Fraction
 from functools import cache, lru_cache, reduce
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import sympy as sp
 
 from .. import page
-from . import check
+from . import arithmetic, check
 from . import values as v
 from .blocks import joined
 from .draws import DRAWS
@@ -24,9 +25,12 @@ from .evaluate import Evaluator
 from .gaps import PASS, asked_for
 from .lexer import tokens
 from .source import displays
-from .tree import parse, statements
+from .statements import statements
+from .tree import parse
 from .values import Depends, Multiple, NotExact, Refused
 from .world import canonical
+
+_RAN = WeakKeyDictionary()  # by evaluator: what code gave
 
 
 class At:
@@ -55,6 +59,13 @@ class At:
     def range(self, letter):
         """The values of a running letter."""
         return self.evaluator.world.ranges[letter]
+
+    def once(self, code):
+        """What this code of the check gives here: it runs once in a world, for all its cases."""
+        ran = _RAN.setdefault(self.evaluator, {})
+        if code not in ran:
+            ran[code] = code(self)
+        return ran[code]
 
     def value(self, expression, letters=None):
         """The value of an expression of the check here."""
@@ -102,7 +113,7 @@ def problem(claim, stated=None):
             if claim.floats and draw.exact:
                 continue
             for a, b in _pairs(claim, stated, Evaluator(_world(entry.world, draw))):
-                gap, larger = v.difference(a, b)
+                gap, larger = arithmetic.difference(a, b)
                 apart, size = math.hypot(apart, gap), math.hypot(size, larger)
     except (Refused, NotExact) as error:
         return f"what it has cannot be held to the page: {error}"
@@ -221,7 +232,7 @@ def number(expression, at):
             of = [Multiple(x) if isinstance(x, int | Fraction) else x for x in of]
         elif not all(isinstance(x, Multiple) for x in of):
             of = [x.c if isinstance(x, Multiple) else x for x in of]  # matrices of one entry
-        return reduce(v.plus, of)
+        return reduce(arithmetic.plus, of)
     for kinds, value in VALUES:
         if isinstance(e, kinds):
             return value(*of)
@@ -236,7 +247,7 @@ def transposed(x):
 
 VALUES = [
     (sp.Transpose, transposed), (sp.Trace, lambda x: x.trace() if np.ndim(x) else x),
-    (sp.Pow | sp.MatPow | sp.Inverse, lambda x, n=-1: v.power(x, n)),
-    (sp.MatMul | sp.Mul, lambda *xs: reduce(v.times, xs)), (sp.Max, max), (sp.Abs, abs),
-    (sp.binomial, math.comb), (sp.HadamardProduct, lambda *xs: reduce(v.entrywise, xs)),
+    (sp.Pow | sp.MatPow | sp.Inverse, lambda x, n=-1: arithmetic.power(x, n)),
+    (sp.MatMul | sp.Mul, lambda *xs: reduce(arithmetic.times, xs)), (sp.Max, max), (sp.Abs, abs),
+    (sp.binomial, math.comb), (sp.HadamardProduct, lambda *xs: reduce(arithmetic.entrywise, xs)),
 ]  # fmt: skip
