@@ -13,8 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .host.gpu import on_device
-from .host.launch import cdiv, launcher, types
+from .host.launch import cdiv, launcher, on_device, types
 from .host.tiles import dot_precision
 
 CorrectGiven = namedtuple("CorrectGiven", "O_F_ptr S_ptr at_ptr whose_ptr o_ptr L")
