@@ -18,8 +18,7 @@ import triton
 import triton.language as tl
 
 from .common.numbers import NORM_EPSILON, softplus
-from .host.gpu import on_device
-from .host.launch import cdiv, launcher, types
+from .host.launch import cdiv, launcher, on_device, types
 from .host.layout import stride_of_tokens, width_of_token
 from .host.memory import contiguous, in_dtype, new
 

@@ -2,7 +2,7 @@
 
 `gdn_ref.ops` checks the arguments first, and keeps what `rule_for` returns for calls that look
 alike. From there a call goes to the launches of a pass (`forward.launches.Forward`), which knows
-the sizes, and to the driver (`host.launch.Launch`).
+what to do for its sizes, and to the driver (`host.launch.Launch`).
 
 Reference: `gdn_ref.ops.activated`.
 """
@@ -38,7 +38,12 @@ def rule_for(tensors, dtype, gradient, chunk_size, options):
         recurrent = Recurrent(*tensors, **options)
         return partial(OneWay.apply, recurrent) if gradient else recurrent
     rule = Rule(tensors, dtype, chunk_size, gradient, **options)
-    return partial(Differentiable.apply, rule) if gradient else rule.forward
+    if gradient:
+        return partial(Differentiable.apply, rule)
+    if not rule.ready:
+        return rule.forward
+    rule.for_kernels(tensors)
+    return rule.chunks.whole_call
 
 
 class Rule:
@@ -71,19 +76,24 @@ class Rule:
 
     def forward(self, q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens):
         """Outputs in v's dtype, and final states; what `backward` can use again, if kept."""
-        tensors = (q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens)
-        if self.chunks is None and v.is_cuda:
-            with side_by_side():
-                self.rehearse(tensors)
-        given = (q, k, v, g, beta, S, cu_seqlens)
-        if not self.ready:
-            given = self.activate(self.activations, *tensors)
-        if self.chunks is None:
-            self.chunks = self.plan(given)
+        given = self.for_kernels((q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens))
         o, S, *kept = self.chunks(*given)
         if kept and wants_whole_chunks(k, v, cu_seqlens, self.chunk_size):
             kept = ()  # the backward pass lays its tokens out anew
         return in_dtype(o, v.dtype), S, *kept
+
+    def for_kernels(self, tensors):
+        """The seven tensors that the kernels take. For the first, all is compiled and planned."""
+        if self.chunks is None and tensors[2].is_cuda:
+            with side_by_side():
+                self.rehearse(tensors)
+        *tokens, _, _, S, cu_seqlens = tensors
+        given = (*tokens, S, cu_seqlens)
+        if not self.ready:
+            given = self.activate(self.activations, *tensors)
+        if self.chunks is None:
+            self.chunks = self.plan(given)
+        return given
 
     def plan(self, given):
         """The launches of the forward pass; with `c` and `T_inv`, if the other can use them."""

@@ -19,9 +19,9 @@ from threading import local
 
 import torch
 
-from ..forward.launches import Transform, new_transform
+from ..forward.launches import Transform, transform_memory
 from ..host import gpu
-from ..host.launch import aligned, cdiv, launcher
+from ..host.launch import Steps, aligned, cdiv, launcher, on_device
 from ..host.layout import laid_out
 from ..host.memory import contiguous, fill, in_dtype, like, new
 from ..host.plan import Plan, scan_launcher, scan_programs
@@ -99,7 +99,7 @@ class Backward:
         if kind not in self.known:
             self.known[kind] = Gradients(given, self.scale, self.chunk_size, *kind)
         gradients = self.known[kind]
-        with gpu.on_device(v):
+        with on_device(v):
             gradients(*given, do, dS_last, *results, c, T_inv)
         return results
 
@@ -165,7 +165,10 @@ class Gradients:
         R = like(v, torch.float16) if keeps_R else v
         kept = (R,) if keeps_R else ()
         if self.transform is not None:
-            c, T_inv, _ = self.transform(sizes, k, g, beta, cu_seqlens)
+            steps, given = Steps(), {"k": k, "g": g, "beta": beta, "cu_seqlens": cu_seqlens}
+            self.transform.add(steps, sizes)
+            found = steps.run(v, given)
+            c, T_inv = found["c"], found["UT"]
         try:
             with beside(v.device) if at_once else nullcontext():
                 self.find_states(sizes, k, v, beta, c, T_inv, S, states, cu_seqlens, *kept)
@@ -253,7 +256,9 @@ def new_kept(k, v, chunk_size):
     """Memory for what the forward pass keeps; none, if it keeps nothing."""
     if not same_chunks(k, v, chunk_size):
         return new(k, (0,)), new(k, (0, 0))
-    return new_transform(k, v.shape[2], forward_chunk(k, v, chunk_size), room=True)
+    rows, C = v.shape[2] * k.shape[0] * k.shape[1], forward_chunk(k, v, chunk_size)
+    made = transform_memory(rows, C, room=True, exact=v.dtype == torch.float32)
+    return tuple([new(k, *size_and_dtype) for size_and_dtype in made])
 
 
 def forward_chunk(k, v, chunk_size):

@@ -14,8 +14,7 @@ import triton.language as tl
 from torch.autograd.graph import increment_version
 
 from ..common.tokens import owner, sequence_bounds
-from ..host.gpu import on_device
-from ..host.launch import cdiv, launcher, types
+from ..host.launch import cdiv, launcher, on_device, types
 
 TOKENS, CHANNELS = 16, 128  # in a tile
 STEP_CHANNELS = 256  # in a program that takes a sequence's few new tokens one by one

@@ -8,8 +8,7 @@ from functools import cache, lru_cache
 import torch
 from torch.autograd.graph import increment_version
 
-from ..host.gpu import on_device
-from ..host.launch import cdiv, launcher, types
+from ..host.launch import cdiv, launcher, on_device, types
 from ..host.layout import state_layout, stride_of_tokens, width_of_token
 from .kernel import RecurrentCase, recurrent_kernel
 
@@ -79,7 +78,7 @@ class Recurrent:
     def __call__(self, q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens, gk=None, gv=None):
         o = torch.empty_like(v, memory_format=torch.contiguous_format)
         N = v.shape[0] if cu_seqlens is None else cu_seqlens.shape[0] - 1
-        last = v.new_empty((N, *self.size), dtype=torch.float32)
+        last = v.new_empty(N, *self.size, dtype=torch.float32)
         S = S if S is None or S.is_contiguous() else S.contiguous()
         self.tokens(q, k, v, g, beta, gk, gv, A_log, dt_bias, S, o, last, cu_seqlens, None)
         return o, last

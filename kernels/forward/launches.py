@@ -5,20 +5,22 @@
 
 or, for batches that fill a Hopper GPU, one for all of it (`hopper.fused`), after c alone (`weigh`).
 Heads of odd sizes may be padded first (`padding`), and on Hopper a long sequence is cut into
-segments (`hopper.launches`). Each class here holds what follows from dtypes, heads and flags alone;
-its objects are called with tensors, of any length, and launch.
+segments (`hopper.launches`). Each class here holds what follows from dtypes, heads and flags alone,
+and adds what it does for some sizes to `Steps`, which are found once (`forward_steps`) and run by
+each call.
 
 Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 """
 
-from functools import cache
+from functools import cache, lru_cache
+from operator import itemgetter
 
 import torch
 
 from ..host import gpu
-from ..host.launch import aligned, launcher
-from ..host.memory import contiguous, fill, like, new
-from ..host.plan import Plan, scan_launcher, scan_programs
+from ..host.launch import Steps, aligned, launcher
+from ..host.memory import contiguous, fill
+from ..host.plan import Plan, call_sizes, scan_launcher, scan_programs
 from ..host.routes import has_transform_mma, made_for_hopper
 from ..host.tiles import dot_precision, tile_rule
 from .padding import PaddedForward, pays
@@ -94,8 +96,7 @@ class Forward:
         self.plan = plan = Plan(tensors, tiles)
         self.keep, self.v_first = keep, v_first
         scaled = not keep  # beta goes into the matrix, but the backward pass wants it apart
-        self.transform = Transform(plan, scaled, keep)
-        self.scan = Scan(plan, scale, v_first, scaled)
+        self.stages = {False: (Transform(plan, scaled, keep), Scan(plan, scale, v_first, scaled))}
         self.on_hopper, self.fused = made_for_hopper(k, v, chunk_size), None
         if self.on_hopper:
             from .hopper.fused.launches import Fused
@@ -103,56 +104,65 @@ class Forward:
 
             if not keep and not batch_invariant:
                 self.fused = Fused.of(plan, scale, v_first)
-            self.early = Transform(plan, scaled, keep, hopper=True)
-            self.hopper_scan = HopperScan(plan, scale, v_first, scaled, not batch_invariant)
+            early = Transform(plan, scaled, keep, hopper=True)
+            scan = HopperScan(plan, scale, v_first, early.strength, not batch_invariant)
+            self.stages[True] = early, scan
         options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size, "keep": keep}
+        self.results = itemgetter("o", "S_last", *(("c", "UT") if keep else ()))
         self.padded = None
         if not batch_invariant:  # which pays for segments alone
             self.padded = PaddedForward.of(Forward, k, v, chunk_size, options)
 
     def __call__(self, q, k, v, g, beta, S, cu_seqlens):
         plan, tensors = self.plan, (q, k, v, g, beta, S, cu_seqlens)
-        sizes = plan.sizes(v, cu_seqlens)
-        if self.padded is not None and pays(plan, sizes):
+        if self.padded is not None and pays(plan, plan.sizes(v, cu_seqlens)):
             return self.padded(*tensors)
         if self.apart:
             tensors = [contiguous(x) if i in self.apart else x for i, x in enumerate(tensors)]
             q, k, v, g, beta, S, cu_seqlens = tensors
-        o, S_last = like(v), self.new_states(sizes.N, v) if S is None else like(S)
-        if sizes.total == 0:  # the states stay
-            fill(S_last, S)
-            return (
-                (o, S_last, *new_transform(k, plan.HV, plan.C, True)) if self.keep else (o, S_last)
-            )
-        with gpu.on_device(v):
-            # the copy engine reads tiles from addresses that are multiples of 16 bytes only
-            if self.on_hopper and aligned(q, k, v):
-                if self.fused is not None and self.fused.pays(sizes):
-                    self.fused(sizes, q, k, v, g, beta, S, o, S_last)
-                    return o, S_last
-                c, UT, strength = self.early(sizes, k, g, beta, cu_seqlens)
-                self.hopper_scan(sizes, q, k, v, strength, c, UT, S, o, S_last, cu_seqlens)
-            else:
-                c, UT, _ = self.transform(sizes, k, g, beta, cu_seqlens)
-                self.scan(sizes, q, k, v, beta, c, UT, S, o, S_last, cu_seqlens)
-        return (o, S_last, c, UT) if self.keep else (o, S_last)
+        B, T, *_ = v.shape
+        N = B if cu_seqlens is None else cu_seqlens.shape[0] - 1
+        # the copy engine reads tiles from addresses that are multiples of 16 bytes only
+        hopper = self.on_hopper and aligned(q, k, v)
+        given = {"q": q, "k": k, "v": v, "g": g, "beta": beta, "S": S, "cu_seqlens": cu_seqlens}
+        found = forward_steps(self, B, T, N, hopper).run(v, given)
+        if B * T == 0:  # the states stay
+            fill(found["S_last"], S)
+        return self.results(found)
 
-    def new_states(self, N, v):
-        """Memory for the last states."""
-        K, V = self.plan.K, self.plan.V
-        rows, columns = (V, K) if self.v_first else (K, V)
-        return new(v, (N, self.plan.HV, rows, columns), torch.float32)
+    def whole_call(self, q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens):
+        """As `rule.Rule.forward`, where nothing comes before these launches."""
+        return self(q, k, v, g, beta, S, cu_seqlens)
+
+
+@lru_cache(maxsize=4096)
+def forward_steps(forward, B, T, N, hopper):
+    """What the forward pass does for N sequences in a batch of these sizes; on `hopper` or not."""
+    plan, found = forward.plan, Steps()
+    sizes = call_sizes(B, T, N, plan.C, plan.packed)
+    rows, columns = (plan.V, plan.K) if forward.v_first else (plan.K, plan.V)
+    found.new("o", (B, T, plan.HV, plan.V), plan.dtype)
+    found.new("S_last", (N, plan.HV, rows, columns), torch.float32)
+    if hopper and sizes.total and forward.fused is not None and forward.fused.pays(sizes):
+        names = ("q", "k", "v", "g", "beta", "S", "o", "S_last")
+        found.launch(lambda _, tensors, *rest: forward.fused(sizes, *tensors), None, names, ())
+        return found
+    transform, scan = forward.stages[hopper]
+    transform.add(found, sizes)
+    if sizes.total:
+        scan.add(found, sizes)
+    return found
 
 
 class Transform:
-    """The UT transform of k, g and beta: `c, UT, strength`.
+    """The UT transform of k, g and beta: `c`, `UT` and, as `strength` says, one tensor more.
 
     Unless `scaled`, the second is `T_inv` itself. With `hopper` the scan for Hopper follows, and
     `k` is aligned.
 
-    c, UT : as `new_transform`, with `room` or without
-    strength : None if `scaled`; else beta as the scan for Hopper wants it: up to 128 key dimensions
-        in float32, as `c` lies, one head after the other
+    c, UT : as `transform_memory` says, with `room` or without
+    strength : the name of what the scan for Hopper multiplies by: None if `scaled`; else "beta" or,
+        up to 128 key dimensions, "strength", in float32, as `c` lies, one head after the other
     """
 
     def __init__(self, plan, scaled, room=False, hopper=False):
@@ -162,6 +172,7 @@ class Transform:
         constants |= {"PACKED": plan.packed, "SCALED": scaled}
         self.in_blocks = has_transform_mma(plan)
         self.by_head = self.in_blocks and hopper and not scaled
+        self.strength = None if scaled else "strength" if self.by_head else "beta"
         if self.in_blocks:
             kernel, options = ut_transform_16bit_kernel, {"num_warps": 1}
             case = Transform16BitCase(**constants, HOPPER=hopper)
@@ -172,31 +183,31 @@ class Transform:
             case = TransformCase(**constants, C=plan.C, PRECISION=precision)
         self.launch = launcher(kernel, case, plan.types, **options)
 
-    def __call__(self, sizes, k, g, beta, cu_seqlens):
-        H, HV = self.plan.H, self.plan.HV
-        c, UT = new_transform(k, HV, self.plan.C, self.room)
-        tensors, strength = (k, g, beta, c, UT), None if self.scaled else beta
+    def add(self, steps, sizes):
+        plan, H, HV = self.plan, self.plan.H, self.plan.HV
+        c, UT = transform_memory(HV * sizes.total, plan.C, self.room, plan.exact)
+        steps.new("c", *c)
+        steps.new("UT", *UT)
+        names = ("k", "g", "beta", "c", "UT")
         if self.by_head:
-            strength = like(c)
+            steps.new("strength", *c)
         if self.in_blocks:
-            tensors += (strength if self.by_head else None,)
-        numbers = (sizes.N, sizes.T, sizes.total, H, HV // H)
-        self.launch((sizes.slots, H, 1), (*tensors, cu_seqlens), numbers)
-        return c, UT, strength
+            names += ("strength" if self.by_head else None,)
+        if sizes.total:
+            numbers = (sizes.N, sizes.T, sizes.total, H, HV // H)
+            steps.launch(self.launch, (sizes.slots, H, 1), (*names, "cu_seqlens"), numbers)
 
 
-def new_transform(k, HV, C, room):
-    """Memory for the UT transform.
+def transform_memory(rows, C, room, exact):
+    """Size and dtype of what the UT transform makes of so many tokens, those of all heads.
 
-    c : [HV * B * T], the chunks' cumulative log-decays in base 2; float64 for float32 inputs
-    UT : [HV * B * T, C], rows of the chunks' matrices; float32 for float32 inputs, else float16.
+    c : [HV * B * T], the chunks' cumulative log-decays in base 2; float64 for `exact` inputs
+    UT : [HV * B * T, C], rows of the chunks' matrices; float32 for `exact` inputs, else float16.
         With `room` there are C rows more: `backward` cuts off the first sequences, and the copy
         engine is told of as many rows as before.
     """
-    rows, exact = HV * k.shape[0] * k.shape[1], k.dtype == torch.float32
-    c = new(k, (rows,), torch.float64 if exact else torch.float32)
-    shape = (rows + C if room else rows, C)
-    return c, new(k, shape, torch.float32 if exact else torch.float16)
+    c = (rows,), torch.float64 if exact else torch.float32
+    return c, ((rows + C if room else rows, C), torch.float32 if exact else torch.float16)
 
 
 class Scan:
@@ -214,8 +225,9 @@ class Scan:
 
         self.launch = launch  # for n programs that share a sequence
 
-    def __call__(self, sizes, q, k, v, beta, c, UT, S, o, S_last, cu_seqlens):
+    def add(self, steps, sizes):
         programs = scan_programs(self.plan, sizes)
         n = shares(sizes.length // self.plan.C, programs, self.plan.multiprocessors)
-        tensors = (q, k, v, beta, c, UT, S, o, S_last, cu_seqlens)
-        self.launch(n)((programs * n, 1, 1), tensors, (self.scale, sizes.T, sizes.total))
+        names = ("q", "k", "v", "beta", "c", "UT", "S", "o", "S_last", "cu_seqlens")
+        numbers = (self.scale, sizes.T, sizes.total)
+        steps.launch(self.launch(n), (programs * n, 1, 1), names, numbers)

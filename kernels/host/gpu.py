@@ -9,12 +9,9 @@
 All others ask here, through the module: who pretends to have another device patches this one.
 """
 
-from contextlib import nullcontext
 from functools import cache
 
 import torch
-
-STAY = nullcontext()
 
 
 @cache
@@ -45,10 +42,3 @@ def multiprocessors(device):
     if device.type != "cuda":
         return 1
     return torch.cuda.get_device_properties(device).multi_processor_count
-
-
-def on_device(x):
-    """Launches go to the current device: make it that of `x`, if it is another one."""
-    if x.is_cuda and x.device.index != torch.cuda.current_device():
-        return torch.cuda.device(x.device)
-    return STAY

@@ -3,23 +3,24 @@
 Triton finds out at every call how each argument is to be specialised, which costs more than the
 small kernels themselves. The answer depends on little: types, alignment, the constants, and which
 numbers need 64 bits. So a `Launch` keeps what Triton compiled for each of these, and goes straight
-to the driver with it (`common.triton_private`). Grid and numbers may be others at each call.
+to the driver with it (`common.triton_private`). Grid and numbers may be others at each call; where
+they follow from sizes, `Steps` are all that calls of these sizes do.
 """
 
 from concurrent.futures import Future
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from threading import Thread
 
+import torch
 from triton import AsyncCompileMode, JITFunction
 from triton.language import constexpr
 
 from ..common.triton_private import direct, in_turn, watched, with_launcher
+from .memory import compiling, new, rehearsal
 
+STAY = nullcontext()
 _launches = {}  # what Triton compiles for -> `Launch`
-_compiling = ContextVar("compiling", default=False)  # and running nothing
-compiling = _compiling.get  # is this inside `side_by_side`?
 
 
 def cdiv(a, b):
@@ -84,6 +85,39 @@ class Launch:
         again.compiled[grid](*tiles, given, self.case)
 
 
+class Steps:
+    """What calls of the same sizes do: memory that is made, then launches. Tensors have names."""
+
+    def __init__(self):
+        self.memory, self.launches = [], []
+
+    def new(self, name, size, dtype):
+        """A tensor is made."""
+        self.memory.append((name, size, dtype))
+
+    def launch(self, start, grid, names, numbers, rows=()):
+        """`start`, a `Launch`, is called with the tensors of these names; None stays None."""
+        self.launches.append((start, grid, names, numbers, rows))
+
+    def run(self, x, tensors):
+        """All of it where `x` is, for a dict of tensors by name; those that are made join them."""
+        stand_ins, tensors[None] = compiling(), None
+        for name, size, dtype in self.memory:
+            made = new(x, size, dtype) if stand_ins else x.new_empty(*size, dtype=dtype)
+            tensors[name] = made
+        with on_device(x):
+            for start, grid, names, numbers, rows in self.launches:
+                start(grid, list(map(tensors.__getitem__, names)), numbers, rows)
+        return tensors
+
+
+def on_device(x):
+    """Launches go to the current device: make it that of `x`, if it is another one."""
+    if x.is_cuda and x.device.index != torch.cuda.current_device():
+        return torch.cuda.device(x.device)
+    return STAY
+
+
 def stand_in(number):
     """What a number is compiled as: for one, and for multiples of 16, Triton would compile apart.
 
@@ -103,11 +137,11 @@ def side_by_side():
         return
     threads = Threads()
     with AsyncCompileMode(threads, ignore_errors=True):
-        before = _compiling.set(True)
+        before = rehearsal.set(True)
         try:
             yield
         finally:
-            _compiling.reset(before)
+            rehearsal.reset(before)
             threads.start()
 
 

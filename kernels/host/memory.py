@@ -4,9 +4,12 @@ While kernels are only compiled (`launch.side_by_side`) none is written or read,
 copied, and a single number stands in for all of a result's.
 """
 
+from contextvars import ContextVar
+
 import torch
 
-from .launch import compiling
+rehearsal = ContextVar("rehearsal", default=False)
+compiling = rehearsal.get  # are kernels only compiled?
 
 
 def new(x, size, dtype=None):
@@ -14,7 +17,7 @@ def new(x, size, dtype=None):
     dtype = dtype or x.dtype
     if compiling():
         return x.new_empty(1, dtype=dtype).expand(size)
-    return x.new_empty(size, dtype=dtype)
+    return x.new_empty(*size, dtype=dtype)  # a tuple takes PyTorch half a microsecond more
 
 
 def like(x, dtype=None):

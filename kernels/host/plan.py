@@ -1,6 +1,5 @@
 """What the launches of a pass share: what follows from how the tensors look, and their sizes."""
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import torch
@@ -42,11 +41,10 @@ class Plan:
     def sizes(self, v, cu_seqlens):
         """Those of one call."""
         B, T, *_ = v.shape
-        return sizes(B, T, cu_seqlens.shape[0] - 1 if self.packed else B, self.C, self.packed)
+        return call_sizes(B, T, cu_seqlens.shape[0] - 1 if self.packed else B, self.C, self.packed)
 
 
-@lru_cache(maxsize=4096)
-def sizes(B, T, N, C, packed):
+def call_sizes(B, T, N, C, packed):
     """For chunks of C tokens."""
     slots = T // C + N if packed else B * cdiv(T, C)
     length = cdiv(B * T // (N or 1), C) * C

@@ -14,8 +14,7 @@ import triton
 import triton.language as tl
 
 from ..common.numbers import NORM_EPSILON
-from ..host.gpu import on_device
-from ..host.launch import cdiv, launcher, types
+from ..host.launch import cdiv, launcher, on_device, types
 from ..host.memory import contiguous, new
 
 TakeGiven = namedtuple(

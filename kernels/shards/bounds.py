@@ -16,8 +16,7 @@ import torch
 import triton
 import triton.language as tl
 
-from ..host.gpu import on_device
-from ..host.launch import cdiv, launcher, types
+from ..host.launch import cdiv, launcher, on_device, types
 from ..host.memory import new
 from .blocks import piece_bounds
 

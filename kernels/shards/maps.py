@@ -12,8 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
-from ..host.gpu import on_device
-from ..host.launch import cdiv, launcher, types
+from ..host.launch import cdiv, launcher, on_device, types
 from ..host.memory import new
 from ..host.tiles import dot_precision
 from .blocks import blocks_of_span, piece_bounds

@@ -22,6 +22,7 @@ def fused(monkeypatch):
         went.append(self)
         run(self, *arguments)
 
+    monkeypatch.setattr("gdn_ref.prepared._remembered", {})
     monkeypatch.setattr(launches, "fills", lambda *batch: True)
     monkeypatch.setattr(launches.Fused, "__call__", watched)
     return went

@@ -271,6 +271,27 @@ def test_batches_that_fill_a_gpu():
     assert chosen == [*range(67, 133), *range(199, 265), *range(331, 397)]
 
 
+def test_calls_that_look_alike_do_what_their_sizes_and_addresses_ask(monkeypatch):
+    """The copy engine reads at multiples of 16 bytes alone: other calls take the portable scan."""
+    ran, run = [], gluon_on_cpu.run
+
+    def watched(kernel, *rest):
+        ran.append(kernel.fn.__name__)
+        run(kernel, *rest)
+
+    monkeypatch.setattr(gluon_on_cpu, "run", watched)
+    with on_hopper(1), torch.no_grad():
+        for T, moved in ((70, False), (70, True), (70, False), (130, False)):
+            inputs = arguments(T=T)
+            x = inputs["v"]
+            if moved:
+                inputs["v"] = x.new_empty(x.numel() + 1)[1:].view(x.shape).copy_(x)
+            ran.clear()
+            found = chunk_gated_delta_rule(**inputs, output_final_state=True, backend="triton")
+            assert ("chunk_scan_hopper_kernel" in ran) != moved
+            compare(found, exact(inputs))
+
+
 def test_these_calls_run_every_kernel_in_gluon(monkeypatch):
     ran, run = set(), gluon_on_cpu.run
 

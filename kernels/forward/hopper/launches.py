@@ -14,7 +14,6 @@ from ...common.numbers import C
 from ...common.triton_private import tiling
 from ...host.launch import cdiv, launcher
 from ...host.layout import state_layout
-from ...host.memory import new
 from ..shares import shares, walk
 from .chain import BK, BV
 from .scan import HopperScanCase, chunk_scan_hopper_kernel
@@ -26,18 +25,18 @@ WIDTH = 128  # key dimensions that the chain, and the gradients of one chunk, ho
 
 
 class HopperScan:
-    """The scan over chunks; tensors as those of the portable `Scan`, but for beta, which is the
-    transform's `strength`.
+    """The scan over chunks; tensors as those of the portable `Scan`, but for beta, which is called
+    as the transform's `strength`.
 
     Without segments the scan may start while the UT transform ends: it sets itself up, then waits.
     (With segments its programs would take the room that those before them need.)
     """
 
-    def __init__(self, plan, scale, v_first, scaled, segments):
-        self.plan, self.scale, self.segments = plan, scale, segments
+    def __init__(self, plan, scale, v_first, strength, segments):
+        self.plan, self.scale, self.beta, self.segments = plan, scale, strength, segments
         self.slices = plan.V // BV.value
         lie = {"K": plan.K, "V": plan.V, **state_layout(plan.K, plan.V, v_first)}
-        flags, UT = {"HAS_S": plan.has_S, "PACKED": plan.packed}, {"SCALED": scaled}
+        flags, UT = {"HAS_S": plan.has_S, "PACKED": plan.packed}, {"SCALED": strength is None}
         keys, values, matrices = tilings_of(plan, BK.value)
         self.find_maps = launcher(
             segment_maps_kernel, MapsCase(**lie, **flags, **UT), plan.types,
@@ -57,26 +56,30 @@ class HopperScan:
 
         self.launch = launch  # for segments or not, and n programs that share a sequence
 
-    def __call__(self, sizes, q, k, v, beta, c, UT, S, o, S_last, cu_seqlens):
+    def add(self, steps, sizes):
         plan, slices, (_, T, N, total, head_stride, *_) = self.plan, self.slices, sizes
         HV, K, V = plan.HV, plan.K, plan.V
         n, length = cut(sizes.length, N * HV * slices, K, plan.multiprocessors, self.segments)
         numbers = (N, T, total, length or 0, plan.H, HV)
         tokens, matrices = total, HV * head_stride  # rows
-        slots, states = N, S
+        slots, states = N, "S"
         if length is not None:
             slots = T // length + N if plan.packed else N * cdiv(T, length)
-            maps = new(v, (slots, HV, V + K, K), torch.float32)
-            states = new(v, (slots, HV, V, K), torch.float32)
-            self.find_maps(
-                (slots * HV * (slices + K // BV.value), 1, 1),
-                (k, v, UT, beta, c, S, maps, cu_seqlens), numbers, (tokens, tokens, matrices),
+            steps.new("maps", (slots, HV, V + K, K), torch.float32)
+            steps.new(states := "states", (slots, HV, V, K), torch.float32)
+            steps.launch(
+                self.find_maps, (slots * HV * (slices + K // BV.value), 1, 1),
+                ("k", "v", "UT", self.beta, "c", "S", "maps", "cu_seqlens"), numbers,
+                (tokens, tokens, matrices),
             )  # fmt: skip
-            self.join((N * HV, V // JOINED_ROWS, 1), (maps, S, states, cu_seqlens), (T, length, HV))
-        self.launch(length is not None, n)(
-            (slots * n * HV * slices, 1, 1),
-            (q, k, v, UT, o, beta, c, o, states, S_last, cu_seqlens), (self.scale, *numbers),
-            (tokens, tokens, tokens, matrices, tokens),
+            steps.launch(
+                self.join, (N * HV, V // JOINED_ROWS, 1),
+                ("maps", "S", "states", "cu_seqlens"), (T, length, HV),
+            )  # fmt: skip
+        steps.launch(
+            self.launch(length is not None, n), (slots * n * HV * slices, 1, 1),
+            ("q", "k", "v", "UT", "o", self.beta, "c", "o", states, "S_last", "cu_seqlens"),
+            (self.scale, *numbers), (tokens, tokens, tokens, matrices, tokens),
         )  # fmt: skip
 
 
