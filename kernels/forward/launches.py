@@ -101,8 +101,8 @@ class Forward:
             from .hopper.fused.launches import Fused
             from .hopper.launches import HopperScan
 
-            if not keep and not batch_invariant:
-                self.fused = Fused.of(plan, scale, v_first)
+            if not batch_invariant:
+                self.fused = Fused.of(plan, scale, v_first, keep)
             self.early = Transform(plan, scaled, keep, hopper=True)
             self.hopper_scan = HopperScan(plan, scale, v_first, scaled, not batch_invariant)
         options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size, "keep": keep}
@@ -128,8 +128,7 @@ class Forward:
             # the copy engine reads tiles from addresses that are multiples of 16 bytes only
             if self.on_hopper and aligned(q, k, v):
                 if self.fused is not None and self.fused.pays(sizes):
-                    self.fused(sizes, q, k, v, g, beta, S, o, S_last)
-                    return o, S_last
+                    return o, S_last, *self.fused(sizes, q, k, v, g, beta, S, o, S_last)
                 c, UT, strength = self.early(sizes, k, g, beta, cu_seqlens)
                 self.hopper_scan(sizes, q, k, v, strength, c, UT, S, o, S_last, cu_seqlens)
             else:
