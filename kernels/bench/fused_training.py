@@ -52,7 +52,7 @@ def results(way, arguments, do, dS):
     """Outputs, states and six gradients by name, and what was kept for them."""
     *given, _ = arguments = leaves(arguments)
     o, S = way(*arguments)
-    kept = o.grad_fn.saved_tensors[-2:] if do.dtype == torch.bfloat16 else ()
+    kept = o.grad_fn.saved_tensors[-2:] if do.dtype.itemsize == 2 else ()
     found = torch.autograd.grad([o, S], given, [do.to(o.dtype), dS.to(S.dtype)])
     return dict(zip(NAMES, (o.detach(), S.detach(), *found), strict=True)), kept
 

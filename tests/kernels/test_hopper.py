@@ -26,6 +26,7 @@ from gdn_ref import chunk_gated_delta_rule  # noqa: E402
 from gdn_ref.kernels.forward import launches as forward  # noqa: E402
 from gdn_ref.kernels.forward.hopper import launches as forward_on_hopper  # noqa: E402
 from gdn_ref.kernels.forward.hopper.fused import launches as fused  # noqa: E402
+from gdn_ref.kernels.rule import Rule  # noqa: E402
 from gdn_ref.proofs.data import hard_inputs  # noqa: E402
 
 KERNELS = Path(__file__).parents[2] / "kernels"
@@ -287,6 +288,24 @@ def test_fused_gradients(K, V, T, fused_runs, unwritten_memory_is_nan):
 def test_fused_gradients_where_something_is_left_out(missing, H, HV, fused_runs):
     compare_gradients({**arguments(T=150, H=H, HV=HV, V=128), missing: None}, 1)
     assert fused_runs() == 1
+
+
+def test_fused_gradients_with_what_a_rank_has_found_before(fused_runs):
+    """What is kept serves them as well as an inverse that is found again."""
+    q, k, v, g, beta, S = arguments(B=2, T=100, V=128).values()
+    tensors = (q, k, v, g, beta, None, None, S.mT.contiguous(), None)
+    options = {"scale": 0.1, "v_first": True, "norm": False, "sigmoid": False, "negative": False}
+    with on_hopper(1), torch.no_grad():
+        rule = Rule(tensors, torch.float16, 64, True, **options)
+        o, S, *kept = rule.forward(*tensors)
+        given = torch.randn_like(o), torch.randn_like(S)
+        found = rule.backward(*given, *tensors, kept=kept, again=rule.again(*tensors))
+        assert fused_runs() == 1 and fused_runs("ut_transform_16bit_kernel") == 0
+        expected = rule.backward(*given, *tensors)
+    assert fused_runs("ut_transform_16bit_kernel") == 1
+    pairs = [(x, y.double()) for x, y in zip(found, expected, strict=True) if x is not None]
+    assert len(pairs) == 6
+    compare(*zip(*pairs, strict=True), GRADIENT_FLOAT16)
 
 
 def test_fused_gradients_of_tokens_that_write_nothing(fused_runs):
