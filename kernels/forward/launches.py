@@ -3,7 +3,8 @@
     1  c and UT, or T_inv if a backward pass may follow    `transform`, chunks in parallel
     2  outputs and last states                             `scan`, from chunk to chunk
 
-or, for batches that fill a Hopper GPU, one for all of it (`hopper.fused`), after c alone (`weigh`).
+or, for batches that fill a Hopper GPU, one for all of it (`hopper.fused`), after c alone (`weigh`);
+that has the same for a backward pass.
 Heads of odd sizes may be padded first (`padding`), and on Hopper a long sequence is cut into
 segments (`hopper.launches`). Each class here holds what follows from dtypes, heads and flags alone;
 its objects are called with tensors, of any length, and launch.
