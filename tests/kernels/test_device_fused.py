@@ -4,8 +4,8 @@ import math
 
 import pytest
 import torch
-from test_device_backward import compare as compare_gradients
-from test_device_backward import equal, exact_gradients, gradients, gradients_given, replayed
+from device_gradients import compare as compare_gradients
+from device_gradients import equal, exact_gradients, gradients, gradients_given, replayed
 from tolerances import KERNEL_BFLOAT16, KERNEL_FLOAT16, assert_close
 
 from gdn_ref import chunk_gated_delta_rule
