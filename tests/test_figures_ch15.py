@@ -407,6 +407,21 @@ def test_what_the_text_says_of_racecheck():
     assert f"given on the GPU lets {words[len(passed)]} pass" in prose()
 
 
+def test_what_the_text_says_of_the_one_kernel():
+    bench = CHAPTER.parents[1] / "book/_data/bench"
+    forward, training = (
+        {row["shape"]: row for row in json.loads((bench / f"{name}.json").read_text())["rows"]}
+        for name in ("fused_h100", "fused_training_h100")
+    )
+    long, many = (forward[shape] for shape in ("B4 T8192 H16/32 D128", "B8 T1024 H16/32 D128"))
+    one, two = ([f"{row[way]:.0f}" for row in (long, many)] for way in ("fused", "two"))
+    assert f"it took {' and '.join(one)} microseconds" in prose()
+    assert f"two kernels took {' and '.join(two)} in the same run" in prose()
+    row = training["B4 T4096 H16/32 D128"]
+    one, two = (f"{np.mean(row[way]['both']):,.0f}" for way in ("one", "two"))
+    assert f"tokens took {one} microseconds in place of {two}" in prose()
+
+
 def test_tables_are_made_from_the_records():
     for make, rows in (
         (ch15_tables.ladder_table, 3), (ch15_tables.kernels_table, 4),

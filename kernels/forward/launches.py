@@ -3,7 +3,8 @@
     1  c and UT, or T_inv if a backward pass may follow    `transform`, chunks in parallel
     2  outputs and last states                             `scan`, from chunk to chunk
 
-or, for batches that fill a Hopper GPU, one for all of it (`hopper.fused`), after c alone (`weigh`).
+or, for batches that fill a Hopper GPU, one for all of it (`hopper.fused`), after c alone (`weigh`);
+that has the same for a backward pass.
 Heads of odd sizes may be padded first (`padding`), and on Hopper a long sequence is cut into
 segments (`hopper.launches`). Each class here holds what follows from dtypes, heads and flags alone,
 and adds what it does for some sizes to `Steps`, which are found once (`forward_steps`) and run by
@@ -102,8 +103,8 @@ class Forward:
             from .hopper.fused.launches import Fused
             from .hopper.launches import HopperScan
 
-            if not keep and not batch_invariant:
-                self.fused = Fused.of(plan, scale, v_first)
+            if not batch_invariant:
+                self.fused = Fused.of(plan, scale, v_first, keep)
             early = Transform(plan, scaled, keep, hopper=True)
             scan = HopperScan(plan, scale, v_first, early.strength, not batch_invariant)
             self.stages[True] = early, scan
@@ -144,8 +145,7 @@ def forward_steps(forward, B, T, N, hopper):
     found.new("o", (B, T, plan.HV, plan.V), plan.dtype)
     found.new("S_last", (N, plan.HV, rows, columns), torch.float32)
     if hopper and sizes.total and forward.fused is not None and forward.fused.pays(sizes):
-        names = ("q", "k", "v", "g", "beta", "S", "o", "S_last")
-        found.launch(lambda _, tensors, *rest: forward.fused(sizes, *tensors), None, names, ())
+        forward.fused.add(found, sizes)
         return found
     transform, scan = forward.stages[hopper]
     transform.add(found, sizes)

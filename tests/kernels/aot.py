@@ -288,7 +288,10 @@ def hopper_configurations(capability):
                 fused = {**signature, **tiles, "o_ptr": f"*{dtype.name}", "strength_ptr": "*fp32"}
                 flags = {"K": K, "V": 128, "S_v": 1, "S_k": 128, "HAS_S": True}
                 name, options = f"hopper fused K={K} V=128 {dtype.name}", {"num_warps": 4}
-                yield name, chunk_fused_kernel, fused, flags, options
+                less = {"T_inv": None, "T_ptr": None}
+                yield name, chunk_fused_kernel, fused, flags | less, options
+                fused |= {"T_inv": descriptor([C.value, C.value], gl.float16), "T_ptr": "*fp16"}
+                yield f"{name}, training", chunk_fused_kernel, fused, flags, options
     weighed = dict.fromkeys(["g_ptr", "beta_ptr", "c_ptr", "strength_ptr"], "*fp32")
     weighed |= dict.fromkeys(["T", "total", "HV"], "i32")
     flags = {"C": C.value, "HEADS": HEADS, "HAS_G": True}

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from gdn_ref import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule
+from gdn_ref.kernels.forward.hopper.fused.launches import VALUES, fills
 from gdn_ref.kernels.forward.hopper.launches import cut
 from gdn_ref.proofs.data import hard_inputs
 
@@ -20,7 +21,6 @@ CASES = [  # K, V, H, HV, lengths, dtype, gate inside; cases of one size share w
     (128, 128, 2, 4, [1000] * 4, HALF, False),
     (128, 128, 2, 4, [2000, 48, 2048], HALF, True),
     (128, 128, 2, 4, [512] * 3, torch.float16, True),
-    (128, 128, 16, 32, [2048] * 4, HALF, False),
     (128, 128, 1, 1, [2048] * 2, HALF, False),
     (128, 64, 3, 3, [300] * 5, HALF, False),
     (128, 256, 2, 2, [700, 5, 64], HALF, False),
@@ -44,6 +44,10 @@ CASES = [  # K, V, H, HV, lengths, dtype, gate inside; cases of one size share w
     (128, 128, 2, 4, [256] * 3, torch.float32, False),
     (256, 64, 3, 3, [65] * 3, torch.float32, True),
     (100, 60, 2, 6, [40, 100], torch.float32, False),
+]
+FULL = [  # they fill the GPU, and take one kernel for all of it, unless that is forbidden
+    (128, 128, 16, 32, [2048] * 4, HALF, False),
+    (64, 128, 4, 8, [300] * 12, HALF, True),
 ]
 LONG = [  # few heads on long sequences: in segments, unless that is forbidden
     (128, 128, 2, 4, [8192] * 2, HALF, False),
@@ -110,6 +114,13 @@ def compare(case, **options):
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_same_bits_padded_packed_and_alone(case):
     compare(case)
+
+
+@pytest.mark.parametrize("case", FULL, ids=str)
+def test_the_same_bits_where_the_one_kernel_is_forbidden(case):
+    _, V, _, HV, lengths, *_ = case
+    assert fills(len(lengths) * HV * V // VALUES, 132)
+    compare(case, batch_invariant=True)
 
 
 @pytest.mark.parametrize("case", LONG, ids=str)

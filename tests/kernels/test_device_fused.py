@@ -4,6 +4,8 @@ import math
 
 import pytest
 import torch
+from device_gradients import compare as compare_gradients
+from device_gradients import equal, exact_gradients, gradients, gradients_given, replayed
 from tolerances import KERNEL_BFLOAT16, KERNEL_FLOAT16, assert_close
 
 from gdn_ref import chunk_gated_delta_rule
@@ -16,15 +18,15 @@ pytestmark = pytest.mark.gpu
 @pytest.fixture(autouse=True)
 def fused(monkeypatch):
     """Every call that can goes there; what went."""
-    went, run = [], launches.Fused.__call__
+    went, run = [], launches.Fused.add
 
     def watched(self, *arguments):
         went.append(self)
-        run(self, *arguments)
+        return run(self, *arguments)
 
     monkeypatch.setattr("gdn_ref.prepared._remembered", {})
     monkeypatch.setattr(launches, "fills", lambda *batch: True)
-    monkeypatch.setattr(launches.Fused, "__call__", watched)
+    monkeypatch.setattr(launches.Fused, "add", watched)
     return went
 
 
@@ -106,6 +108,63 @@ def test_what_nobody_has_written_is_not_read(fused, T, unwritten_memory_is_nan):
         assert torch.equal(x[::2], y[::2])
 
 
+def compare_training(inputs, went, **options):
+    given = gradients_given(inputs)
+    found = gradients(inputs, given, **options)
+    assert went and went[-1].keep
+    compare_gradients(found, exact_gradients(inputs, given, **options), inputs["v"].dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=["bf16", "fp16"])
+@pytest.mark.parametrize("T", [1, 65, 128, 330])
+@pytest.mark.parametrize("K, V", [(64, 128), (128, 128), (128, 384)])
+def test_gradients_of_what_is_kept(fused, K, V, T, dtype, unwritten_memory_is_nan):
+    compare_training(arguments(T=T, K=K, V=V, dtype=dtype), fused)
+
+
+@pytest.mark.parametrize("missing", ["g", "initial_state"])
+@pytest.mark.parametrize("H, HV", [(3, 3), (1, 17)])
+def test_gradients_where_something_is_left_out(fused, missing, H, HV):
+    compare_training({**arguments(T=150, H=H, HV=HV), missing: None}, fused)
+
+
+def test_gradients_of_resets_and_tokens_that_write_nothing(fused):
+    inputs = arguments(T=200)
+    inputs["g"][:, 20:30] = -20.0
+    inputs["g"][:, [0, 5, 6, 100, 195]] = -math.inf
+    inputs["beta"][:, ::3] = 0.0
+    compare_training(inputs, fused)
+
+
+@pytest.mark.parametrize("K, T", [(64, 330), (128, 330), (128, 1024)])
+def test_what_is_kept_is_what_two_kernels_keep(fused, K, T, unwritten_memory_is_nan):
+    """And nothing else is written: the room after the matrices stays as it was."""
+    inputs = {name: x.requires_grad_() for name, x in arguments(B=3, T=T, HV=6, K=K).items()}
+    o, _ = call(inputs)  # what is kept goes when its outputs go
+    found = o.grad_fn.saved_tensors[-2:]
+    assert fused and fused[-1].keep
+    fused.clear()
+    o, _ = call(inputs, batch_invariant=True)
+    expected = o.grad_fn.saved_tensors[-2:]
+    assert not fused
+    rows = 3 * 6 * T
+    for x, y in zip(found, expected, strict=True):
+        assert x.shape == y.shape and x.dtype == y.dtype
+        assert x[rows:].isnan().all()
+        assert_close(x[:rows].double().cpu(), y[:rows].double().cpu(), KERNEL_FLOAT16)
+
+
+def test_two_training_steps_and_a_graph_agree_to_the_bit(fused):
+    inputs = arguments(B=16, T=1000, H=4, HV=8)
+    given = gradients_given(inputs)
+    first = gradients(inputs, given)
+    for _ in range(5):
+        equal(gradients(inputs, given), first)
+    expected, found = replayed(inputs, given)
+    equal(found, expected)
+    equal(found, first)
+
+
 @pytest.mark.parametrize("K", [64, 128])
 def test_two_runs_agree_to_the_bit(fused, K):
     inputs = arguments(B=16, T=2000, H=4, HV=8, K=K)
@@ -138,10 +197,14 @@ def test_more_sequences_than_a_short_axis_of_the_grid_holds(fused):
 
 def test_a_batch_that_fills_the_gpu_goes_there_by_itself(fused, monkeypatch):
     monkeypatch.undo()
-    went, run = [], launches.Fused.__call__
-    monkeypatch.setattr(launches.Fused, "__call__", lambda *x: went.append(x) or run(*x))
+    monkeypatch.setattr("gdn_ref.prepared._remembered", {})
+    went, run = [], launches.Fused.add
+    monkeypatch.setattr(launches.Fused, "add", lambda *x: went.append(x[0]) or run(*x))
     programs = torch.cuda.get_device_properties("cuda").multi_processor_count
     call(arguments(B=programs // 12, T=70))
     assert not went
     call(arguments(B=programs // 4, T=70))
     assert went
+    inputs = {name: x.requires_grad_() for name, x in arguments(B=programs // 4, T=70).items()}
+    call(inputs)
+    assert went[-1].keep

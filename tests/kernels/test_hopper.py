@@ -26,6 +26,7 @@ from gdn_ref import chunk_gated_delta_rule  # noqa: E402
 from gdn_ref.kernels.forward import launches as forward  # noqa: E402
 from gdn_ref.kernels.forward.hopper import launches as forward_on_hopper  # noqa: E402
 from gdn_ref.kernels.forward.hopper.fused import launches as fused  # noqa: E402
+from gdn_ref.kernels.rule import Rule  # noqa: E402
 from gdn_ref.proofs.data import hard_inputs  # noqa: E402
 
 KERNELS = Path(__file__).parents[2] / "kernels"
@@ -71,8 +72,8 @@ def compare(found, expected, tolerance=KERNEL_FLOAT16):
         assert_close(x.double(), y, tolerance)
 
 
-def compare_gradients(inputs, **options):
-    with on_hopper():
+def compare_gradients(inputs, multiprocessors=132, **options):
+    with on_hopper(multiprocessors):
         found = gradients(inputs, options, "triton")
     inputs = {name: x if x is None else x.double() for name, x in inputs.items()}
     expected = gradients(inputs, options, "reference")
@@ -199,7 +200,7 @@ def module_of(path):
 
 @pytest.fixture
 def fused_runs(monkeypatch):
-    """How often the fused kernel ran."""
+    """How often a kernel in Gluon ran: the fused one, if no other is named."""
     counted, run = [], gluon_on_cpu.run
 
     def watched(kernel, *rest):
@@ -207,7 +208,7 @@ def fused_runs(monkeypatch):
         run(kernel, *rest)
 
     monkeypatch.setattr(gluon_on_cpu, "run", watched)
-    return lambda: counted.count("chunk_fused_kernel")
+    return lambda name="chunk_fused_kernel": counted.count(name)
 
 
 @pytest.mark.parametrize("K, V", [(64, 128), (128, 128), (64, 384)])
@@ -252,14 +253,78 @@ def test_fused_scales(scale, fused_runs):
     assert fused_runs() == 1
 
 
+def kept(inputs, **options):
+    """What the forward pass keeps: `c`, and `T_inv` with room after it."""
+    tensors = (*inputs.values(), None)
+    options |= {"scale": 0.1, "v_first": False, "chunk_size": 64, "keep": True}
+    with on_hopper(1), torch.no_grad():
+        return forward.Forward(*tensors, **options)(*tensors)[2:]
+
+
+@pytest.mark.parametrize("K, T", [(64, 1), (64, 64), (128, 100), (64, 330)])
+def test_fused_keeps_what_two_kernels_keep(K, T, fused_runs, unwritten_memory_is_nan):
+    """And writes nothing else: another sequence's, another head's and the room have their own."""
+    inputs = arguments(B=2, T=T, HV=3, K=K, V=128)
+    inputs["g"][:, ::7] = -math.inf
+    found, expected = kept(inputs), kept(inputs, batch_invariant=True)
+    assert fused_runs() == 1
+    rows = 3 * 2 * T
+    for x, y in zip(found, expected, strict=True):
+        assert x.shape == y.shape and x.dtype == y.dtype
+        assert x[rows:].isnan().all() and y[rows:].isnan().all()
+        compare([x[:rows]], [y[:rows].double()])
+
+
+@pytest.mark.parametrize("K, V", [(64, 128), (128, 128), (64, 256)])
+@pytest.mark.parametrize("T", [1, 64, 200])
+def test_fused_gradients(K, V, T, fused_runs, unwritten_memory_is_nan):
+    """Of what it has kept: the backward pass finds no inverse again."""
+    compare_gradients(arguments(B=2, T=T, K=K, V=V), 1)
+    assert fused_runs() == 1 and fused_runs("ut_transform_16bit_kernel") == 0
+
+
+@pytest.mark.parametrize("missing", ["g", "initial_state"])
+@pytest.mark.parametrize("H, HV", [(3, 3), (1, 4)])
+def test_fused_gradients_where_something_is_left_out(missing, H, HV, fused_runs):
+    compare_gradients({**arguments(T=150, H=H, HV=HV, V=128), missing: None}, 1)
+    assert fused_runs() == 1
+
+
+def test_fused_gradients_with_what_a_rank_has_found_before(fused_runs):
+    """What is kept serves them as well as an inverse that is found again."""
+    q, k, v, g, beta, S = arguments(B=2, T=100, V=128).values()
+    tensors = (q, k, v, g, beta, None, None, S.mT.contiguous(), None)
+    options = {"scale": 0.1, "v_first": True, "norm": False, "sigmoid": False, "negative": False}
+    with on_hopper(1), torch.no_grad():
+        rule = Rule(tensors, torch.float16, 64, True, **options)
+        o, S, *kept = rule.forward(*tensors)
+        given = torch.randn_like(o), torch.randn_like(S)
+        found = rule.backward(*given, *tensors, kept=kept, again=rule.again(*tensors))
+        assert fused_runs() == 1 and fused_runs("ut_transform_16bit_kernel") == 0
+        expected = rule.backward(*given, *tensors)
+    assert fused_runs("ut_transform_16bit_kernel") == 1
+    pairs = [(x, y.double()) for x, y in zip(found, expected, strict=True) if x is not None]
+    assert len(pairs) == 6
+    compare(*zip(*pairs, strict=True), GRADIENT_FLOAT16)
+
+
+def test_fused_gradients_of_tokens_that_write_nothing(fused_runs):
+    inputs = arguments(T=192, V=128)
+    inputs["beta"][:, ::3] = 0.0
+    inputs["beta"][:, 1::3] = 1 / 16
+    compare_gradients(inputs, 1)
+    assert fused_runs() == 1
+
+
 def test_who_does_not_take_the_fused_kernel(fused_runs):
-    """It divides by the scale; knows sequences of one length; keeps nothing; and bits follow."""
+    """It divides by the scale; knows sequences of one length; rounds as it does; and few do not."""
     inputs = arguments(T=130, V=128)
     for options in (
         {"scale": 0.0}, {"scale": -0.5}, {"batch_invariant": True},
         {"cu_seqlens": torch.tensor([0, 130])},
     ):  # fmt: skip
         compare(call(inputs, 1, **options), exact(inputs, **options))
+    compare_gradients(inputs, 1, batch_invariant=True)
     compare_gradients(inputs)
     compare(call(arguments(T=130, V=64), 1), exact(arguments(T=130, V=64)))
     assert fused_runs() == 0

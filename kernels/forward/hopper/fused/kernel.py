@@ -1,16 +1,17 @@
-"""The forward pass of a batch that fills the GPU, in one kernel: no chunk's matrix goes to memory.
+"""The forward pass of a batch that fills the GPU, in one kernel: no matrix comes from memory.
 
     A     = tril(diag(beta) (Gamma . K K^T), -1)                          eq-gdn-interaction
     delta = (I + A)^-1 diag(beta) (V - diag(gamma) K S^T)                 eq-gdn-chunk-delta
     O     = diag(gamma) Q S^T + (Gamma . Q K^T) delta, scaled             eq-gdn-chunk-output
     S'    = gamma_C S + delta^T diag(gamma_C / gamma_i) K                 eq-gdn-chunk-state
 
-A program has a sequence, a value head and 128 value dimensions, and five groups of warps:
+A program has a sequence, a value head and 128 value dimensions, and five or six groups of warps:
 
     bring_warp    brings the tiles and weights of the next chunks
     matrix_warps  compute A and the scores a chunk ahead, and T_inv from its diagonal (`matrices`)
     solver_warps  invert A's diagonal blocks, while the others work on the next chunk (`solver`)
     half_warps    twice, 64 value dimensions each: the state, delta and the outputs
+    keep_warp     writes T_inv to memory, where a backward pass wants it (`keep`)
 
 The matrix warps are the ones the others wait for; what they do not have to do, the solver does.
 Registers decide the rest: 192 for a thread of a chain, and none of them to spare.
@@ -59,6 +60,7 @@ from ..chain import (
 )
 from ..scan import Outputs
 from ..scan_256 import put, put_short
+from .keep import keep_warp
 from .matrices import STAGES, Matrices, matrix_warps
 from .solver import Blocks, solver_warps
 
@@ -66,7 +68,7 @@ SWIZZLED = gl.constexpr(gl.SwizzledSharedLayout(8, 1, 8, [1, 0]))  # for product
 
 # what a launch gives, and what is known in advance
 FusedGiven = namedtuple(
-    "FusedGiven", "strength_ptr c_ptr o_ptr S_first_ptr S_last_ptr scale T total H HV"
+    "FusedGiven", "strength_ptr c_ptr o_ptr T_ptr S_first_ptr S_last_ptr scale T total H HV"
 )
 FusedCase = namedtuple("FusedCase", "K V S_v S_k HAS_S")
 # chunks in flight: tiles of q and k, weights, signals; tiles of v are a chain's own
@@ -176,7 +178,7 @@ def half_warps(first, last, tokens, token_0, outputs, ring, v_tiles, matrices):
 
 
 @gluon.jit
-def chunk_fused_kernel(q, k, v, o, given: FusedGiven, case: gl.constexpr):
+def chunk_fused_kernel(q, k, v, o, T_inv, given: FusedGiven, case: gl.constexpr):
     K: gl.constexpr = case.K
     V: gl.constexpr = case.V
     dtype: gl.constexpr = k.dtype
@@ -209,10 +211,12 @@ def chunk_fused_kernel(q, k, v, o, given: FusedGiven, case: gl.constexpr):
     v_1 = gl.allocate_shared_memory(dtype, [STAGES, C, BV], v.layout)
     o_1 = gl.allocate_shared_memory(dtype, [C, BV], o.layout)
     ring = FusedRing(q_tiles, k_tiles, weights, signals(STAGES, 2), signals(STAGES, 3))
-    matrices = Matrices(scores_tiles, T_tiles, signals(2, 1), signals(2, 2))
+    readers: gl.constexpr = 2 if T_inv is None else 3
+    matrices = Matrices(scores_tiles, T_tiles, signals(2, 1), signals(2, readers))
     blocks = Blocks(A_tiles, diagonal, signals(2, 1), signals(2, 1))
     fence_async_shared()
 
+    row = hv * given.total + token_0  # of T_inv
     gl.warp_specialize(
         [
             (half_warps, (
@@ -231,7 +235,11 @@ def chunk_fused_kernel(q, k, v, o, given: FusedGiven, case: gl.constexpr):
                 FusedSource(q, k, v, c_ptr, beta_ptr, 1, token_0, h * K, column), ring, v_0, v_1,
                 tokens,
             )),
-        ],
-        worker_num_warps=[4, 4, 2, 1],
-        worker_num_regs=[192, 88, 40, 40],
+        ] + ([] if T_inv is None else [
+            (keep_warp, (
+                T_inv, given.T_ptr, row, tokens, matrices.T_inv, matrices.ready, matrices.used,
+            )),
+        ]),
+        worker_num_warps=[4, 4, 2, 1] if T_inv is None else [4, 4, 2, 1, 1],
+        worker_num_regs=[192, 88, 40, 40] if T_inv is None else [192, 88, 40, 40, 40],
     )  # fmt: skip

@@ -1,19 +1,18 @@
 """The launches of the forward pass in one kernel, and the rule that says for which batches it pays.
 
-As those of `forward.launches`. It is for calls of which nothing is kept for a backward pass, and
-that do not ask for the same bits in any company: these take the transform and the scan.
+As those of `forward.launches`. It is for calls that do not ask for the same bits in any company:
+these take the transform and the scan. What a backward pass needs it keeps as the transform does.
 
 Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 """
 
 from functools import lru_cache
 
-import torch
 
 from ....common.numbers import C
 from ....host.launch import cdiv, launcher
 from ....host.layout import state_layout
-from ....host.memory import new
+from ...launches import transform_memory
 from ...weigh import HEADS, WeighCase, weigh_kernel
 from ..chain import BK, BV
 from ..launches import WIDTH, tilings_of
@@ -27,34 +26,41 @@ class Fused:
     """Outputs and last states of sequences of one length; tensors as those of `HopperScan`."""
 
     @classmethod
-    def of(cls, plan, scale, v_first):
+    def of(cls, plan, scale, v_first, keep):
         """For calls of this plan, or None."""
         if plan.packed or plan.K > WIDTH or plan.V % VALUES or not SCALES[0] < scale < SCALES[1]:
             return None
-        return cls(plan, scale, v_first)
+        return cls(plan, scale, v_first, keep)
 
-    def __init__(self, plan, scale, v_first):
-        self.plan, self.scale = plan, scale
+    def __init__(self, plan, scale, v_first, keep):
+        self.plan, self.scale, self.keep = plan, scale, keep
         self.weigh = launcher(weigh_kernel, WeighCase(C.value, HEADS, plan.has_g), plan.types)
-        keys, values, _ = tilings_of(plan, BK.value)
+        keys, values, matrices = tilings_of(plan, BK.value)
+        tilings = (keys, keys, values, values) + (matrices,) * keep
         case = FusedCase(plan.K, plan.V, **state_layout(plan.K, plan.V, v_first), HAS_S=plan.has_S)
-        self.launch = launcher(
-            chunk_fused_kernel, case, plan.types, (keys, keys, values, values), num_warps=4
-        )
+        self.launch = launcher(chunk_fused_kernel, case, plan.types, tilings, num_warps=4)
 
     def pays(self, sizes):
         """Is the batch one for it? (`fills`)"""
         plan = self.plan
         return fills(sizes.N * plan.HV * plan.V // VALUES, plan.multiprocessors)
 
-    def __call__(self, sizes, q, k, v, g, beta, S, o, S_last):
+    def add(self, steps, sizes):
+        """Memory and launches, as those of the transform and the scan: a kept `UT` is T_inv."""
         plan, T, total = self.plan, sizes.T, sizes.total
-        c, strength = (new(v, (plan.HV * total,), torch.float32) for _ in range(2))
+        c, T_inv = transform_memory(plan.HV * total, C.value, True, False)
+        steps.new("strength", *c)
+        steps.new("c", *c)
+        if self.keep:
+            steps.new("UT", *T_inv)
         grid = (sizes.N * cdiv(T, C.value), cdiv(plan.HV, HEADS), 1)
-        self.weigh(grid, (g, beta, c, strength), (T, total, plan.HV))
-        self.launch(
-            (sizes.N * plan.HV * plan.V // VALUES, 1, 1), (q, k, v, o, strength, c, o, S, S_last),
-            (self.scale, T, total, plan.H, plan.HV), (total,) * 4,
+        steps.launch(self.weigh, grid, ("g", "beta", "c", "strength"), (T, total, plan.HV))
+        kept = "UT" if self.keep else None
+        steps.launch(
+            self.launch, (sizes.N * plan.HV * plan.V // VALUES, 1, 1),
+            ("q", "k", "v", "o", kept, "strength", "c", "o", kept, "S", "S_last"),
+            (self.scale, T, total, plan.H, plan.HV),
+            (total,) * 4 + (plan.HV * total,) * self.keep,
         )  # fmt: skip
 
 
