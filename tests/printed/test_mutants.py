@@ -276,6 +276,10 @@ BENDS = {
     r"a = \exp(\frac12 \ln b^2)": "no modulus of b^{2}, twice its logarithm",
     r"a = \min(b, 5)": r"b for \min(b, 5)",
     r"a = b \bmod 8": r"no remainder: b\bmod 8",
+    r"a = \mathrm{softplus}(40 + b) - 40": r"(40 + b) for \softplus(40 + b)",
+    r"a = 9 - \sum_{n=b+1}^{9} 1": r"no sum: \sum_{n = b + 1}^{9}1",
+    r"a = 6 - \sum_{n=b}^{5} (n - b)": r"no sum: \sum_{n = b}^{5}(n - b)",
+    r"a = \prod_{n=b-2}^{b-2} b": r"no sum: \prod_{n = b - 2}^{b - 2}b",
     r"a = \begin{cases} b & b < 5 \\ 5 & b \ge 5 \end{cases}": "always b",
 }
 
