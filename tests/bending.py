@@ -243,3 +243,10 @@ DESIGNED_EIGHTH = [
     ("eq-half-life", r"< \frac{1}{1-\alpha}", r"< \frac{1-\alpha^{\frac{99}{\alpha}}}{1-\alpha}"),  # n = 250
     ("eq-recall-floor", r"\frac1n\sum_{j}x_j", r"\frac1n\sum_{j}x_j\,\frac{1+x_j}{1+x_1}"),  # weights that are not alike
 ]  # fmt: skip
+
+# A ninth set: a softplus that is written with a sigmoid.
+DESIGNED_NINTH = [  # the first two passed, until a sigmoid was asked where it is an exponential
+    ("eq-conv-backward", r"1+z_t(1-s_t)", r"1-(\ln(\sigma(-40-z_t))+40)\,(1-s_t)"),  # z below -40
+    ("eq-block", r"\mathrm{softplus}(\boldsymbol a+", r"\mathrm{softplus}(-\ln(\sigma(-40-\boldsymbol a))-40+"),  # a below -40
+    ("eq-decay-gate", r"\mathrm{softplus}(x_t)", r"\mathrm{softplus}(-\ln(\sigma(-40-x_t))-40)"),  # x below -40
+]  # fmt: skip

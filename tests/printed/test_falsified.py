@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from bending import DESIGNED_EIGHTH, DESIGNED_SEVENTH, DESIGNED_SIXTH
+from bending import DESIGNED_EIGHTH, DESIGNED_NINTH, DESIGNED_SEVENTH, DESIGNED_SIXTH
 from coinciding import (
     BENT,
     DESIGNED,
@@ -82,7 +82,8 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
     + DESIGNED_FIFTH
     + DESIGNED_SIXTH
     + DESIGNED_SEVENTH
-    + DESIGNED_EIGHTH,
+    + DESIGNED_EIGHTH
+    + DESIGNED_NINTH,
 )
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""
