@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from bending import DESIGNED_EIGHTH, DESIGNED_NINTH, DESIGNED_SEVENTH, DESIGNED_SIXTH
 from coinciding import (
     BENT,
     DESIGNED,
@@ -87,7 +88,11 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
     DESIGNED_AGAIN[len(PASSED_AGAIN) :]
     + DESIGNED_THIRD[len(PASSED_THIRD) :]
     + BENT
-    + DESIGNED_FIFTH,
+    + DESIGNED_FIFTH
+    + DESIGNED_SIXTH
+    + DESIGNED_SEVENTH
+    + DESIGNED_EIGHTH
+    + DESIGNED_NINTH,
 )
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""
@@ -124,5 +129,11 @@ def test_slips_in_every_chapter():
     assert len(third) == len(DESIGNED_THIRD) >= 60 and len(PASSED_THIRD) == 18
     fifth = {*DESIGNED_FIFTH} - third - again - {*DESIGNED, *FALSIFIED}
     assert len(fifth) == len(DESIGNED_FIFTH) >= 119 and len(PASSED_FIFTH) == 47
-    for forms in (again, third, fifth):
+    sixth = {*DESIGNED_SIXTH} - fifth - third - again - {*DESIGNED, *FALSIFIED}
+    assert len(sixth) == len(DESIGNED_SIXTH) >= 85
+    seventh = {*DESIGNED_SEVENTH} - sixth - fifth - third - again - {*DESIGNED, *FALSIFIED}
+    assert len(seventh) == len(DESIGNED_SEVENTH) >= 30
+    eighth = {*DESIGNED_EIGHTH} - seventh - sixth - fifth - third - again - {*DESIGNED, *FALSIFIED}
+    assert len(eighth) == len(DESIGNED_EIGHTH) >= 26
+    for forms in (again, third, fifth, sixth):
         assert len({source.displays()[label].notebook for label, _, _ in forms}) >= 18

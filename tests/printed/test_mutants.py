@@ -277,6 +277,11 @@ BENDS = {
     r"a = \exp(\frac12 \ln b^2)": "no modulus of b^{2}, twice its logarithm",
     r"a = \min(b, 5)": r"b for \min(b, 5)",
     r"a = b \bmod 8": r"no remainder: b\bmod 8",
+    r"a = \mathrm{softplus}(40 + b) - 40": r"(40 + b) for \softplus(40 + b)",
+    r"a = -\ln(\sigma(-40 - b)) - 40": r"exp for \sigma of (- 40 - b)",
+    r"a = 9 - \sum_{n=b+1}^{9} 1": r"no sum: \sum_{n = b + 1}^{9}1",
+    r"a = 6 - \sum_{n=b}^{5} (n - b)": r"no sum: \sum_{n = b}^{5}(n - b)",
+    r"a = \prod_{n=b-2}^{b-2} b": r"no sum: \prod_{n = b - 2}^{b - 2}b",
     r"a = \begin{cases} b & b < 5 \\ 5 & b \ge 5 \end{cases}": "always b",
 }
 
@@ -284,7 +289,7 @@ BENDS = {
 @pytest.mark.parametrize("tex, form", BENDS.items())
 def test_what_bends_beyond_the_data_survives(tex, form):
     """A modulus of one sign, a minimum of one side, a remainder of what is small, an idle case."""
-    world = World({"a": 3, "b": 3})
+    world = World({"a": 3, "b": 3, r"\sigma": lambda x: 1 / (1 + np.exp(-float(x)))})
     evaluator, stated = Evaluator(world), statements(tex)
     assert gap(stated, world, evaluator) < EQUAL
     found = {edit.what: gap(forms, world) for edit, forms in mutants(stated, evaluator)

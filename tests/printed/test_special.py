@@ -2,11 +2,13 @@ r"""Constants of many digits, and conditions that hardly any value of the draws 
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from gdn_ref.proofs.printed import World
 from gdn_ref.proofs.printed.evaluate import Evaluator
-from gdn_ref.proofs.printed.special import constants, intervals
+from gdn_ref.proofs.printed.gaps import gap
+from gdn_ref.proofs.printed.special import constants, ends, intervals, powers
 from gdn_ref.proofs.printed.statements import statements
 
 EIGHTHS = [Fraction(n, 8) for n in range(-8, 25)]
@@ -15,7 +17,13 @@ WORLD = World({"a": 1}, {r"\beta": EIGHTHS, "n": range(9)})
 
 @pytest.mark.parametrize(
     "side, special",
-    [(r"\frac{25469}{36744}", True), (r"\frac{2^{-160}}{\ln 2}", False), (r"10^{-6}", False)],
+    [
+        (r"\frac{25469}{36744}", True),
+        (r"\frac{2^{-160}}{\ln 2}", False),
+        (r"10^{-6}", False),
+        (r"-\cos 355", True),
+        (r"\cos 2a", False),
+    ],
 )
 def test_constants_of_many_digits(side, special):
     assert bool(list(constants(statements(f"a = {side}")))) == special
@@ -34,3 +42,26 @@ def test_constants_of_many_digits(side, special):
 def test_an_interval_contains_more_than_its_ends(condition, special):
     stated = statements(rf"a = 1 \quad \text{{if }} {condition}")
     assert bool(list(intervals(stated, [Evaluator(WORLD)]))) == special
+
+
+@pytest.mark.parametrize(
+    "side, special",
+    [(r"A^3A", True), (r"(I - A)(I + A^2)", False), (r"(A^2)^2", True), (r"\frac{a^5}{2}A", False)],
+)
+def test_many_powers_of_a_matrix(side, special):
+    world = World({"a": 2.0, "A": np.tri(3, k=-1), "I": np.eye(3)})
+    ev, stated = Evaluator(world), statements(f"{side} = 2A")
+    gap(stated, world, ev)
+    assert bool(list(powers(stated, ev))) == special
+
+
+@pytest.mark.parametrize(
+    "side, special",
+    [
+        (r"\sum_{j=n}^{9} \frac{1}{j^2}", True),
+        (r"\prod_{j=1}^{n} j", False),
+        (r"\sum_{j=n}^{m} j", False),
+    ],
+)
+def test_a_sum_that_ends_at_a_number(side, special):
+    assert bool(list(ends(statements(f"a = {side}")))) == special

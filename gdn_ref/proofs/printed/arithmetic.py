@@ -8,7 +8,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from .values import Multiple, NotExact, Refused, counts, is_exact, is_number, plain, shape_of
+from .values import (
+    Multiple,
+    NotExact,
+    NoValue,
+    Refused,
+    counts,
+    is_exact,
+    is_number,
+    plain,
+    shape_of,
+)
 
 
 def as_one_by_one(a, b):
@@ -70,7 +80,7 @@ def divided(a, b):
     if not is_number(b):
         raise Refused("a division by what is no number")
     if b == 0:
-        raise Refused("a division by zero")
+        raise NoValue("a division by zero")
     if isinstance(a, int | Fraction) and isinstance(b, int | Fraction):
         return Fraction(a) / b
     if isinstance(a, Multiple):
@@ -105,7 +115,7 @@ def power(x, n):
     if is_exact(x) and not isinstance(x, int | Fraction) and not isinstance(n, int):
         raise NotExact("a power that is not whole")
     if not is_exact(x) and x < 0 and not counts(n):
-        raise Refused("a power of a negative number that is not whole")
+        raise NoValue("a power of a negative number that is not whole")
     return x**n
 
 
@@ -113,13 +123,15 @@ def root(x):
     """The square root: exact for squares of fractions."""
     if isinstance(x, int | Fraction):
         if x < 0:
-            raise Refused("a root of a negative number")
+            raise NoValue("a root of a negative number")
         top, bottom = (math.isqrt(n) for n in Fraction(x).as_integer_ratio())
         return Fraction(top, bottom) if Fraction(top, bottom) ** 2 == x else math.sqrt(x)
     if is_exact(x):
         raise NotExact("a root")
-    if not is_number(x) or x < 0:
-        raise Refused("a root of a negative number, or of a matrix")
+    if not is_number(x):
+        raise Refused("a root of a matrix")
+    if x < 0:
+        raise NoValue("a root of a negative number")
     return math.sqrt(x)
 
 
@@ -171,12 +183,12 @@ def inverse(x):
     if is_exact(x):
         found = eliminated(x)[2]
         if found is None:
-            raise Refused("a matrix without an inverse")
+            raise NoValue("a matrix without an inverse")
         return found
     try:
         return np.linalg.inv(x)
     except np.linalg.LinAlgError:
-        raise Refused("a matrix without an inverse") from None
+        raise NoValue("a matrix without an inverse") from None
 
 
 def distance(a, b):

@@ -189,4 +189,12 @@ def normalised(draw):
     return World(world.letters | {r"\boldsymbol{z}_": columns(z, 0)}, ranges=world.ranges)
 
 
-printed("eq-normalised-linear-attention", normalised, against="the weighted mean of cached values")
+DIVIDED = dict.fromkeys(
+    [r"\boldsymbol{z}", r"\boldsymbol{q}"], "the text: the sum of the weights is no zero"
+)
+printed(
+    "eq-normalised-linear-attention",
+    normalised,
+    against="the weighted mean of cached values",
+    no_value=DIVIDED,
+)

@@ -37,11 +37,13 @@ def written(draw):
 
 @cache
 def bounded(draw, length=1):
-    """Unit keys, as fractions. At key 1 all other values pull the same way: the worst case."""
-    rng, n = draw.anew().rng, 6
+    """Unit keys, as fractions. At one key, another in each draw, all other values pull the same
+    way: the worst case."""
+    rng, n, worst = draw.anew().rng, 6, draw.seed % 6
     k = length * on_the_sphere(fractions(rng.integers(1, 6, (n, 2)) * rng.choice([-1, 1], (n, 2))))
     v, common = fractions(rng.integers(-5, 6, (n, 2))), fractions(rng.integers(1, 6, 2))
-    v[1:] = np.outer(k[1:] @ k[0], common)
+    others = np.arange(n) != worst
+    v[others] = np.outer(k[others] @ k[worst], common)
     states, outputs = run(k, k, v, fractions(np.zeros((2, 3), int)))
     errors = columns([states[-1] @ k[j] - v[j] for j in range(n)])
     letters = {r"\rho_": overlaps(k), r"\boldsymbol{v}_": columns(v), r"\boldsymbol{e}_": errors}

@@ -59,7 +59,8 @@ printed("eq-flops-recurrent eq-flops-parallel", costs, against=FLOPS, **COUNT)
 LOOP = {r"F_{rec} for 4Td_{k}d_{v}": "that is the work of the loop: eq-flops-recurrent"}
 printed("eq-flops-chunk", costs, against=FLOPS, equal=LOOP, **COUNT)
 TIED = r"d_k F_\text{rec} F_\text{chunk} F_\text{par}"  # by the harmonic mean, and the FLOPs
-printed("eq-flops-crossover", costs, against=FLOPS, tied=TIED, **COUNT)
+SOME = dict.fromkeys([r"\bar{d}", r"F_{chunk}"], "sizes and work are positive")
+printed("eq-flops-crossover", costs, against=FLOPS, tied=TIED, no_value=SOME, **COUNT)
 printed("eq-bytes-chunk", costs, against=BYTES, **COUNT)
 printed(
     "eq-arithmetic-intensity",
@@ -97,7 +98,16 @@ def chunk_sizes(draw):
 
 
 SIZE_BY_SIZE = "counted FLOPs and bytes, size by size"
-printed("eq-best-chunk-size", chunk_sizes, against=SIZE_BY_SIZE, tied="d_k", **COUNT)
+printed(
+    "eq-best-chunk-size",
+    chunk_sizes,
+    against=SIZE_BY_SIZE,
+    tied="d_k",
+    no_value=dict.fromkeys(
+        [r"\rho \ne 0", r"\bar{d} \ne 0"], "a ratio of two speeds, and a mean of sizes"
+    ),
+    **COUNT,
+)
 
 
 def numbers(draw):
@@ -107,5 +117,18 @@ def numbers(draw):
 
 
 REALS = {"against": "both sides multiplied out", "arithmetic": "float64"}
-printed("eq-complete-square", numbers, anything="x y C", **REALS)
-printed("eq-chunk-storage", numbers, anything="C d_k d_v", **REALS)
+POSITIVE = "the text: for positive numbers"
+printed(
+    "eq-complete-square",
+    numbers,
+    anything="x y C",
+    no_value=dict.fromkeys(["C", "x", r"y \ne 0"], POSITIVE),
+    **REALS,
+)
+printed(
+    "eq-chunk-storage",
+    numbers,
+    anything="C d_k d_v",
+    no_value=dict.fromkeys(["C", r"d_{k} \ne 0", r"d_{v} \ne 0"], POSITIVE),
+    **REALS,
+)

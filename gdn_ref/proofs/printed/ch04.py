@@ -39,12 +39,25 @@ printed(
         r"\ln\alpha for g": LOGARITHM,
         "minus what is in |g|": "the logarithm of a decay below 1 is negative",
     },
+    no_value=dict.fromkeys([r"\alpha", r"\alpha \ne 0", "g"], "the text: 0 < alpha < 1"),
     **REAL,
 )
-printed("eq-decay-recall", worlds.stream, against="the loop's errors, averaged over keys", **REAL)
+printed(
+    "eq-decay-recall",
+    worlds.stream,
+    against="the loop's errors, averaged over keys",
+    no_value={r"\alpha \ne 0": "without decay the sum has no limit"},
+    **REAL,
+)
 printed("eq-best-decay", worlds.best_decays, against="dual numbers and bisection", **REAL)
 printed("eq-decay-gate", worlds.gate, against="gdn_ref.ops.log_decay", defines=True, **REAL)
-printed("eq-gate-gradient", worlds.gate, against="autograd through gdn_ref.ops.log_decay", **REAL)
+printed(
+    "eq-gate-gradient",
+    worlds.gate,
+    against="autograd through gdn_ref.ops.log_decay",
+    no_value=dict.fromkeys([r"\partial A\_log", r"\partial a"], "the notation of a derivative"),
+    **REAL,
+)
 printed("eq-scalar-decay-chunk", fading, against=LOOP)
 EMPTY = {"an empty memory at the start": fading}
 printed("eq-scalar-decay-parallel", faded_from_nothing, against=LOOP, needs=EMPTY)

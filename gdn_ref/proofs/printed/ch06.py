@@ -28,10 +28,21 @@ printed(
     equal={"3 for 2": "every power of a projection is that projection"},
 )
 printed("eq-transition-eigenvalues", w.one_key, against=MAP, anything=r"\lambda")
-printed("eq-transition-determinant eq-transition-inverse", w.one_key, against=MAP)
+printed("eq-transition-determinant", w.one_key, against=MAP)
+INVERSE = dict.fromkeys(
+    [r"\mathbf{P}", r"\beta \ne 0", r"\boldsymbol{k} \ne 0"],
+    "the text says where there is an inverse",
+)
+printed("eq-transition-inverse", w.one_key, against=MAP, no_value=INVERSE)
 printed("eq-transition-length", w.one_key, against=MAP, anything=r"\boldsymbol{x}")
 printed("eq-transition-norm", w.long_and_short, against=MAP, arithmetic="float64")
-printed("eq-key-norm", w.normalised, against="gdn_ref.ops.unit_rows", arithmetic="float64")
+printed(
+    "eq-key-norm",
+    w.normalised,
+    against="gdn_ref.ops.unit_rows",
+    arithmetic="float64",
+    no_value={r"\epsilon \ne 0": "the text: a positive number"},
+)
 UNIT = "a key of unit length"
 printed("eq-parity", w.bits, against=LOOP, needs={UNIT: partial(w.bits, length=2)})
 printed(

@@ -59,6 +59,9 @@ printed(
     w.two_blocks,
     against="exact inverses",
     anything=r"\mathbf{X}_e \mathbf{X}_l \mathbf{Y}",
+    no_value=dict.fromkeys(
+        [r"\mathbf{X}_{e}", r"\mathbf{X}_{l}"], "inverses of triangles with ones"
+    ),
 )
 printed(
     "eq-condition-bound",

@@ -30,6 +30,11 @@ printed(
     against="the trace of F F^T, for three decays",
     arithmetic="float64",
     equal={"minus what is in |g|": "the logarithm of a decay below 1 is negative"},
+    no_value={
+        r"\rho": "a share that is neither all nor nothing",
+        r"g \ne 0": "the logarithm of a decay is not positive",
+        r"\beta \ne 0": "a strength from 0 to 2",
+    },
 )
 printed("eq-gdn-loss", w.descent, against="the token loop, derivatives by dual numbers")
 printed(

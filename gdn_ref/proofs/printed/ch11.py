@@ -18,7 +18,9 @@ from .world import World
 
 LOOP = "the token loop"
 
-printed("eq-gdn-divided eq-gdn-similarity", rule, against=LOOP, excluded=cases.RESET)
+for label, gamma in (("divided", r"\gamma"), ("similarity", r"\mathbf{D}_{\gamma}")):
+    no_value = {gamma: "the text: no decay is zero"}
+    printed(f"eq-gdn-{label}", rule, against=LOOP, excluded=cases.RESET, no_value=no_value)
 printed("eq-gdn-unrolled eq-gdn-transition", rule, against=LOOP)
 printed("eq-gdn-writes", rule, against=LOOP, equal=ABOVE)
 printed("eq-gdn-products", rule, against="products of the factors, token by token", defines=True)

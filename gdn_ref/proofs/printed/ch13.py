@@ -233,7 +233,13 @@ printed(
 )
 SOLVE = {"against": "gdn_ref.wy.solve", "equal": TRANSPOSED}
 printed("eq-equal-cosine-gain", one_cosine, **SOLVE, **FLOAT)
-printed("eq-equal-cosine-limit", partial(one_cosine, near=0.004, more=200), **SOLVE, **FLOAT)
+printed(
+    "eq-equal-cosine-limit",
+    partial(one_cosine, near=0.004, more=200),
+    no_value={r"h \ne 0": "the text: |h| < 1"},
+    **SOLVE,
+    **FLOAT,
+)
 printed(
     "eq-rounding",
     rounding,
@@ -247,8 +253,19 @@ printed(
 SIGNS = "all signs of the roundings"
 printed("eq-rounding-size", mean_size, against="a mean by quadrature", **FLOAT)
 printed("eq-rounding-cost", product_of_three, against=SIGNS)
-printed("eq-error-budget", stages, against=SIGNS, **FLOAT)
-printed("eq-chunk-stages", changed, against="dual numbers through the chunk form")
+printed(
+    "eq-error-budget",
+    stages,
+    against=SIGNS,
+    no_value={r"\mathbf{O}": "an error relative to the outputs"},
+    **FLOAT,
+)
+printed(
+    "eq-chunk-stages",
+    changed,
+    against="dual numbers through the chunk form",
+    no_value={r"\mathbf{I}": "the identity is not zero"},
+)
 ANY_TWO = "the bound holds for any two of the sums"
 printed(
     "eq-decay-from-sums",

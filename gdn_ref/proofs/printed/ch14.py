@@ -207,13 +207,19 @@ printed("eq-scan-chain", chains, **DEPTH)
 printed("eq-best-segment", shortest, **DEPTH)
 printed("eq-segment-flops", map_flops, **FLOPS)
 printed("eq-segment-bytes", segment_bytes, **BYTES)
-printed("eq-share-of-chunks", shares, against="linear equations: all programs end together")
+printed(
+    "eq-share-of-chunks",
+    shares,
+    against="linear equations: all programs end together",
+    no_value={r"x \ne 0": "x = 1 - eta, and eta is positive"},
+)
 printed(
     "eq-four-limits",
     limits,
     against="gdn_ref.figures.ch14_model.limits",
     arithmetic="float64",
     defines=True,
+    no_value=dict.fromkeys(["w", r"\pi"], "what a device can do"),
     equal=dict.fromkeys(
         [rf"{ch14_model.PEAK // 10**6:.0f} for \pi"],
         "the model is of one device, of which this is the number",

@@ -135,6 +135,8 @@ printed("eq-transposed-delta eq-transposed-state eq-transposed-output", rule, ag
 
 def chunk_of(S, Q, K, V, g, beta):
     """The package's chunk, which refuses what does not fit."""
+    if np.ndim(S) != 2:
+        raise Refused("a state that is no matrix")
     try:
         return gated_delta_rule.chunk(S, Q, K, V, g, beta)
     except ValueError as error:

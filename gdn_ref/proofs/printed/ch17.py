@@ -138,7 +138,12 @@ printed(
     ),
 )
 printed("eq-drift-sum", rounded, against=LOOP)
-printed("eq-drift-mean", drift, against="every case of keys and roundings, computed")
+printed(
+    "eq-drift-mean",
+    drift,
+    against="every case of keys and roundings, computed",
+    no_value={r"\lambda \ne 0": "the text: below one"},
+)
 printed(
     "eq-decay-stalls",
     stalls,

@@ -198,8 +198,15 @@ printed(
     arithmetic="float64",
     equal={MINUS: "at least -1 for strengths that are not negative: below 1, the 1 counts"},
 )
-printed("eq-exchange-times", messages, against="messages on clocks", **CLOCKS)
-printed("eq-tree-bytes", tree, against="bytes, counted", **CLOCKS)
+printed(
+    "eq-exchange-times",
+    messages,
+    against="messages on clocks",
+    no_value={"w": "a link has some bandwidth"},
+    **CLOCKS,
+)
+BELOW = {"R": "of the ranks p below R; the others are asked, too"}
+printed("eq-tree-bytes", tree, against="bytes, counted", no_value=BELOW, **CLOCKS)
 printed("eq-exchange-bytes", sent, against="bytes, counted", few=FIVE, **CLOCKS)
 printed("eq-causal-work", causal, against="pairs, counted", **CLOCKS)
 printed("eq-zigzag-work", zigzag, against="pairs, counted", tied="a_{(p)}", **CLOCKS)
@@ -207,4 +214,5 @@ printed("eq-zigzag-steps", steps, against="messages, counted", **CLOCKS)
 printed("eq-halo-bytes", halo, against="bytes, counted", few=FIVE, **CLOCKS)
 printed("eq-shard-flops", rows, against="products, counted", **CLOCKS)
 printed("eq-relay-speedup", relay, against="runs on clocks", **CLOCKS)
-printed("eq-shard-speedup", unequal, against="runs on clocks", **CLOCKS)
+SHARE = {r"x \ne 0": "a ratio of two times"}
+printed("eq-shard-speedup", unequal, against="runs on clocks", no_value=SHARE, **CLOCKS)

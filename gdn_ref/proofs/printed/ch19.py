@@ -140,9 +140,9 @@ REAL = {"arithmetic": "float64"}
 COUNTED = {"arithmetic": "counted"}
 
 MOST = r"\beta_\text{max}"
-printed(
-    "eq-block", block, against=LAYER, tied=MOST, few={MOST: "the layer has two settings"}, **REAL
-)
+FEW = {MOST: "the layer has two settings"}
+LOGARITHM = {r"\alpha": "the logarithm of a decay, which the layer has finite"}
+printed("eq-block", block, against=LAYER, tied=MOST, few=FEW, no_value=LOGARITHM, **REAL)
 printed(
     "eq-conv-induction",
     induction,
@@ -152,21 +152,34 @@ printed(
 printed("eq-causal-conv eq-conv-state", convolution, against="gdn_ref.convolution", **REAL)
 printed("eq-conv-backward", convolution, against=AUTOGRAD, **REAL)
 printed("eq-qk-norm", keys, against="gdn_ref.ops", **REAL)
-printed("eq-gate-start", fresh, against="quadrature over A", **REAL)
+printed(
+    "eq-gate-start",
+    fresh,
+    against="quadrature over A",
+    no_value=dict.fromkeys(["l", "u", r"\Delta_{0}"], "steps are positive")
+    | {r"A_{1} \ne 0": "the upper end of a range"},
+    **REAL,
+)
+ROOT = {"r": "under the root something is added"}
 NORM = REAL | {"against": "gdn_ref.layers.GatedRMSNorm"}
-O_FOR_Z = r"\boldsymbol{o} for \boldsymbol{z}"
 printed(
     "eq-gated-norm",
     gated_norm,
     anything=r"\boldsymbol{z}",
+    no_value=ROOT | {r"\varepsilon \ne 0": "positive"},
     equal={
-        f"{O_FOR_Z}; {O_FOR_Z}": "it holds for any vector in the place of z",
         r"\boldsymbol{n} for \frac{\boldsymbol{o}}{r}": "the page calls this quotient n",
     },
     **NORM,
 )
-printed("eq-norm-scale", gated_norm, anything=r"c \boldsymbol{o} \varepsilon", **NORM)
-printed("eq-norm-gradient", gated_norm, against=AUTOGRAD, **REAL)
+printed(
+    "eq-norm-scale",
+    gated_norm,
+    anything=r"c \boldsymbol{o} \varepsilon",
+    no_value={"c": "a scale is not zero"},
+    **NORM,
+)
+printed("eq-norm-gradient", gated_norm, against=AUTOGRAD, no_value=ROOT, **REAL)
 printed("eq-block-parameters", lambda draw: built(draw)[0], against="built layers", **COUNTED)
 printed("eq-layer-cache-bytes", lambda draw: built(draw)[1], against="built layers", **COUNTED)
 printed("eq-padding-right", padding, against=LAYER, **REAL)

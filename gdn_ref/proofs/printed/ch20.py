@@ -225,4 +225,9 @@ printed(
     against="the softmax, bisected",
     arithmetic="float64",
     equal={f"{LEAST} for s": "the least scale is not below itself"},
+    no_value={
+        "m": "a margin",
+        "n": "one pair has no rival",
+        r"\varepsilon": "a share that is neither all nor nothing",
+    },
 )

@@ -289,7 +289,8 @@ def by_count(found):
 
 LOOP = "the token loop with one-hot values"
 FLOAT = {"arithmetic": "float64"}
-printed("eq-recall-weights", reads, against=LOOP)
+OWN = {r"\Omega": "relative to the weight of the pair itself"}
+printed("eq-recall-weights", reads, against=LOOP, no_value=OWN)
 printed(
     "eq-recall-scores",
     scored,
@@ -301,10 +302,17 @@ printed(
     largest,
     against="the law of the largest other score",
     equal={r"sign of \sigma z": "z is as likely as its negative"},
+    no_value={r"\tau": "the other scores are spread"},
     **FLOAT,
 )
 printed("eq-recall-floor", floors, against="weights of the token loop", **FLOAT)
-printed("eq-recall-vocabulary", tables, against="every choice of symbols", **FLOAT)
+printed(
+    "eq-recall-vocabulary",
+    tables,
+    against="every choice of symbols",
+    no_value={"N_{k}": "more symbols than one"},
+    **FLOAT,
+)
 KEYS = "every key of a cubature of degree 5"
 printed(
     "eq-recall-step",

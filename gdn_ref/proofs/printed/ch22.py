@@ -132,4 +132,10 @@ printed("eq-count-modulo", two_mirrors, against=MAP, arithmetic="float64",
         needs={"keys at an angle of pi / m": partial(two_mirrors, apart=0.7)})  # fmt: skip
 FLOAT = {"arithmetic": "float64"}
 printed("eq-doubled-sigmoid", doubled, against="the doubled sigmoid of the layer", **FLOAT)
-printed("eq-tracking-life", strong, against="bisection", **FLOAT)
+printed(
+    "eq-tracking-life",
+    strong,
+    against="bisection",
+    no_value={r"\rho": "a share that is neither all nor nothing"},
+    **FLOAT,
+)

@@ -24,9 +24,10 @@ from .noise import idle, noise
 from .position import alone, settle
 from .slips import slips
 from .source import displays
-from .special import constants, intervals
+from .special import constants, ends, intervals, powers
 from .statements import statements
 from .tree import render
+from .undefined import undefined
 from .values import NotExact, Refused
 from .world import canonical
 
@@ -47,6 +48,7 @@ class Printed:
     needs: dict = field(default_factory=dict)
     few: dict = field(default_factory=dict)
     excluded: str = ""
+    no_value: dict = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ def printed(
     needs=None,
     few=None,
     excluded="",
+    no_value=None,
 ):
     r"""Register how the TeX of these labels is evaluated.
 
@@ -115,6 +118,8 @@ def printed(
         Whole numbers that take fewer values than are asked, and why.
     excluded : str
         A border of the data (`cases.BORDERS`, `cases.RESET`) that the page excludes in words.
+    no_value : dict, optional
+        Letters for which it has none somewhere (`undefined`), and why they are not there.
     """
     if arithmetic not in ARITHMETIC:
         raise ValueError(f"arithmetic: expected one of {', '.join(ARITHMETIC)}, got {arithmetic!r}")
@@ -135,6 +140,7 @@ def printed(
             needs or {},
             {canonical(name): why for name, why in (few or {}).items()},
             excluded,
+            no_value or {},
         )
 
 
@@ -245,6 +251,11 @@ def _evaluated(entry, display, one_by_one):
         found["problems"] += [f"its constants are special: {x}" for x in constants(stated)]
     found["problems"] += [f"an interval is special: {x}" for x in intervals(stated, evaluators)]
     found["problems"] += [f"could be reduced: {x}" for x in reducible(stated, evaluators[0])]
+    found["problems"] += [f"a sum ends at a number: {x}" for x in ends(stated)]
+    found["problems"] += [f"powers are special: {x}" for x in powers(stated, evaluators[0])]
+    nowhere = set(undefined(stated, evaluators[0]))
+    for x in sorted(nowhere ^ set(entry.no_value)):
+        found["problems"].append(f"has {'no' if x in nowhere else 'a'} value for some {x}")
     found |= altered(entry, stated, evaluators, draws)
     if one_by_one:
         found["slips"] = slips(entry, stated, evaluators, draws)

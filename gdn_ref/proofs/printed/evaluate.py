@@ -186,8 +186,10 @@ class Evaluator(Letters, Claims, Sums):
             raise NotRead(f"no function {node.info}")
         try:
             found = v.called(FUNCTIONS[node.info], *given)
-        except (OverflowError, ValueError, ZeroDivisionError) as error:
+        except OverflowError as error:
             raise Refused(str(error)) from None
+        except (ValueError, ZeroDivisionError) as error:
+            raise v.NoValue(str(error)) from None
         return self.with_scripts(v.plain(found), after, scope)
 
     def do_chain(self, node, scope):

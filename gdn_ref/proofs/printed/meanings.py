@@ -7,7 +7,7 @@ A fraction, a rounding, a modulus, a maximum, a case; `<` for `\le`; a bound of 
 from dataclasses import dataclass, replace
 
 from . import values as v
-from .symbolic import squared
+from .symbolic import closed, squared
 from .tree import Node, render
 
 NEAR_RELATION = {
@@ -15,6 +15,7 @@ NEAR_RELATION = {
 }  # fmt: skip
 TURNED = {"<": ">", r"\le": r"\ge", ">": "<", r"\ge": r"\le"}
 TWINS = {"max": "min", "min": "max", "sin": "cos", "cos": "sin"}
+SATURATED = {"softplus", "silu"}  # what they are given, where that is large
 ROUNDED = {"floor": "ceil", "ceil": "floor"}
 
 
@@ -104,6 +105,9 @@ class Meanings:
 
     def edit_apply(self, node):
         yield from self.of_square(node)
+        if node.info in SATURATED:
+            what = f"{render(node.parts[-1])} for {render(node)}"
+            yield Edit("form", what), Node("group", node.parts[-1:], "(")
         if node.info in ("max", "min") and len(node.parts) == 1:
             inside = node.parts[0].parts[0] if node.parts[0].kind == "group" else node.parts[0]
             for part in inside.parts if inside.kind == "tuple" else ():
@@ -126,6 +130,8 @@ class Meanings:
         up = next((s for s in scripts if s.kind == "up"), None)
         if up is None or node.info == r"\mathbb{E}":
             return
+        if (found := closed(node)) is not None:
+            yield Edit("form", f"no sum: {render(node)}"), Node("group", (found,), "(")
         down = next(s for s in scripts if s.kind == "down")
         condition = down.parts[0]
         later = replace(

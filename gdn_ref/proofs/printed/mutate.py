@@ -114,6 +114,9 @@ class _Edits(Meanings):
         for i, part in enumerate(parts):
             before = parts[i - 1] if i else None
             applied = before is not None and self.function(before)
+            if applied and render(before) == r"\sigma":  # far below zero they are the same
+                grows = (*parts[: i - 1], Node("apply", (part,), "exp"), *parts[i + 1 :])
+                yield Edit("form", f"exp for \\sigma of {render(part)}"), replace(node, parts=grows)
             if self.function(part) or part.kind == "dots" or applied or _beside_dots(parts, i):
                 continue
             yield Edit("factor", f"without {render(part)}"), replace(node, parts=_without(parts, i))

@@ -2,19 +2,27 @@ r"""What the data cannot tell from something else, however it is altered: consta
 
     constants(stated)              numerals with nearly as many digits as float64 compares
     intervals(stated, evaluators)  conditions on real numbers that hardly any value meets
+    ends(stated)                   sums from a letter to a number
+    powers(stated, ev)             matrices that are multiplied with themselves so many times
 
 A quotient of two numbers of five digits comes as close to `\ln 2` as a value has to, and
-`2 \le \beta < 17/8` is `\beta = 2` for multiples of 1/8.
+`2 \le \beta < 17/8` is `\beta = 2` for multiples of 1/8. As many powers of A as a draw has tokens
+make up the inverse of I + A there, and of no longer chunk; a sum to 9 is empty from 10 on.
 """
 
 import itertools
 from contextlib import suppress
 
+import numpy as np
+
 from .position import cases
+from .symbolic import whole_power
 from .tree import render
 from .values import NotExact, Refused
 
 DIGITS = 8  # of 9 that are compared; the most in a true display are 5
+OF_AN_ANGLE = 2  # `\cos 355` is -1 to nine digits, `\cos\frac{355}{113}` to thirteen
+POWERS = 4  # of one matrix; the most in a true display are 2
 ORDERED = {"<", ">", r"\le", r"\ge"}
 VALUES = 3  # that an interval has to contain: both ends, or one and what is beside it, are two
 
@@ -22,9 +30,51 @@ VALUES = 3  # that an interval has to contain: both ends, or one and what is bes
 def constants(stated):
     """The claims whose numerals have so many digits together."""
     for statement in stated:
-        numerals = {n.info for root in statement.nodes for n in root.walk() if n.kind == "number"}
-        if sum(map(len, numerals)) >= DIGITS:
+        nodes = [node for root in statement.nodes for node in root.walk()]
+        angles = [x for x in nodes if x.kind == "apply" and x.info in ("sin", "cos")]
+        if _digits(nodes) >= DIGITS or any(_digits(x.walk()) >= OF_AN_ANGLE for x in angles):
             yield render(statement.claim)
+
+
+def _digits(nodes):
+    return sum(map(len, {node.info for node in nodes if node.kind == "number"}))
+
+
+def ends(stated):
+    """What adds up, or multiplies, from a letter to a number: beyond it there are no terms."""
+    for node in (node for statement in stated for root in statement.nodes for node in root.walk()):
+        if node.kind == "big" and len(node.parts) == 3:
+            (_, low), high = node.parts[0].parts[0].parts, node.parts[1].parts[0]
+            if _letters(low) and not _letters(high):
+                yield render(node)
+
+
+def _letters(node):
+    return [x for x in node.walk() if x.kind == "letter"]
+
+
+def powers(stated, ev):
+    """The sides in which a square matrix comes so often in one product, by numerals."""
+    for side in (root for statement in stated for root in statement.nodes):
+        if any(times >= POWERS for times in _degrees(side, ev).values()):
+            yield render(side)
+
+
+def _degrees(node, ev):
+    """How often each square matrix is a factor, at most."""
+    value = ev.last.get(id(node))
+    if node.kind == "letter" or id(node) in ev.names:
+        found = {node.parts[0].text if node.parts else node.text: 1}
+        found = found if np.ndim(value) == 2 and len(value) == len(value.T) else {}
+    else:
+        found = {}
+        for part in (_degrees(part, ev) for part in node.parts):
+            for letter, times in part.items():
+                before = found.get(letter, 0)
+                both = before + times if node.kind == "product" else max(before, times)
+                found[letter] = both
+    power = whole_power(node) if node.kind == "scripted" else 0
+    return {letter: times * (power or 1) for letter, times in found.items()}
 
 
 def intervals(stated, evaluators):

@@ -4,6 +4,7 @@ r"""A printed side as an expression of computer algebra.
                                 else stands there, a root or a floor, is a letter of its own
 
     squared(node)               what it is the square of, as a tree, or None
+    closed(node)                what a sum between two bounds adds up to, or None
 
 Each letter is called what `render` writes.
 """
@@ -57,6 +58,25 @@ def squared(node):
         sides.append(sp.expand(root * sp.Mul(*(f ** (power // 2) for f, power in factors))))
     top, bottom = (_tree(side, atoms) for side in sides)
     return top if sides[1] == 1 else Node("fraction", (top, bottom))
+
+
+def closed(node):
+    """A sum of a polynomial from one number to another, a product of one constant, without a sum:
+    it goes on where there are no terms. None for others."""
+    bounds = {script.kind: script.parts[0] for script in node.parts[:-1]}
+    (letter, low), body, atoms = bounds["down"].parts, node.parts[-1], {}
+    at = expression(letter, {})
+    low, high, term = (expression(part, atoms) for part in (low, bounds["up"], body))
+    if any(render(letter) in atoms[x].mentions for x in term.free_symbols - {at}):
+        return None
+    if at not in term.free_symbols:
+        count = Node("group", (_tree(high - low + 1, atoms),), "(")
+        if node.info == r"\sum":
+            return Node("product", (count, Node("group", (body,), "(")))
+        return Node("scripted", (Node("group", (body,), "("), Node("up", (count,))))
+    if node.info != r"\sum" or not term.is_polynomial(at):
+        return None
+    return _tree(sp.expand(sp.summation(term, (at, low, high))), atoms)
 
 
 def _tree(polynomial, atoms):

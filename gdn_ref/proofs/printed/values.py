@@ -19,6 +19,10 @@ class Refused(Exception):
     """The expression has no value: shapes that do not fit, an unknown letter, no such index."""
 
 
+class NoValue(Refused):
+    """A division by zero, an inverse of what has none, a logarithm or a root of too little."""
+
+
 class NotExact(Exception):
     """A function whose value is no exact number, asked for in exact arithmetic."""
 

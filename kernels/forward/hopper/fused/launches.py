@@ -8,7 +8,6 @@ Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 
 from functools import lru_cache
 
-
 from ....common.numbers import C
 from ....host.launch import cdiv, launcher
 from ....host.layout import state_layout

@@ -1,0 +1,135 @@
+r"""Letters for which a display has no value somewhere: those that it divides by are moved.
+
+    undefined(stated, evaluator)   the letters; the page must say which values they do not take,
+                                   or for "x \ne 0" which values but zero
+
+`\frac{\mathbf{S}\,\|\mathbf{S}\|^2}{\|\mathbf{S}\|^2}` is S wherever it has a value, and for an
+empty state it has none. A number is put at places from -5/2 to 5/2, an array is scaled by them; a
+size is put at one, and at each other size. A divisor that changes its sign is zero in between.
+What a condition excludes is not asked.
+"""
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from .evaluate import Evaluator
+from .tree import render
+from .values import Depends, Family, NotExact, NoValue, Refused, is_number
+
+PLACES = [Fraction(n, 2) for n in range(-5, 6)]
+
+
+def undefined(stated, evaluator):
+    """The letters of divisors that have a place where a claim has no value."""
+    found = {}  # each once, in the order of the display
+    sizes = {x for x in evaluator.world.letters.values() if _size(x)}
+    for statement in stated:
+        divisors = [x for node in _nodes(statement) for x in _divisors(node, evaluator)]
+        for letter in dict.fromkeys(_letters(divisors, evaluator)):
+            size = _size(evaluator.world.letters.get(letter))
+            given = statement, evaluator, letter, divisors
+            if _somewhere(*given, {1, *sizes} if size else PLACES):
+                zero = size or _somewhere(*given, [0])
+                found[letter.rstrip("_^") + ("" if zero else r" \ne 0")] = None
+    return list(found)
+
+
+def _size(x):
+    return isinstance(x, int | np.integer) and x > 0
+
+
+def _nodes(statement):
+    return (node for root in statement.nodes for node in root.walk())
+
+
+def _divisors(node, ev):
+    """What it divides by, what a logarithm or a root is of, what has a power below one."""
+    if node.kind in ("fraction", "quotient"):
+        return node.parts[1:]
+    if node.kind == "root" or node.kind == "apply" and node.info in ("ln", "log"):
+        return node.parts[-1:]
+    if node.kind == "scripted" and node.parts[-1].kind == "up":
+        power = ev.last.get(id(node.parts[-1].parts[0]))
+        if isinstance(power, int | float | Fraction) and (power < 0 or power != int(power)):
+            return (node, *node.parts[:-1]) if power < 0 else (node,)
+    return ()
+
+
+def _letters(divisors, ev):
+    for part in (part for divisor in divisors for part in divisor.walk()):
+        if id(part) in ev.names:
+            yield ev.names[id(part)]
+        elif (text := render(part)) in ev.world.ranges:
+            yield text
+
+
+def _somewhere(statement, ev, letter, divisors, places):
+    """Whether a claim has no value at one of these places, or between two of them."""
+    before = {}
+    for at in places:
+        try:
+            signs = _signs(statement, Evaluator(_world(ev.world, letter, at)), divisors)
+        except NoValue:
+            return True
+        if any(before.get(key, sign) != sign for key, sign in signs.items()):
+            return True
+        before = signs
+    return False
+
+
+def _signs(statement, ev, divisors):
+    """The sign of each divisor in each case of which something is claimed."""
+    claim, runs, found = statement.claim, sorted(ev.free(*statement.nodes)), {}
+    for case, values in enumerate(itertools.product(*(ev.world.ranges[x] for x in runs))):
+        scope = dict(zip(runs, values, strict=True))
+        try:
+            if not all(ev.holds(c, scope) for c in (*statement.premises, *statement.conditions)):
+                continue
+        except (Refused, NotExact):
+            continue
+        for side in claim.parts if claim.kind == "chain" else (claim,):
+            try:
+                ev.value(side, scope)
+            except NoValue:
+                raise
+            except (Refused, NotExact):
+                continue
+            found |= {(case, id(x)): _sign(ev.last.get(id(x))) for x in divisors}
+    return found
+
+
+def _sign(x):
+    """Of a number, or of a determinant."""
+    x = np.linalg.det(x.astype(float)) if np.ndim(x) == 2 and len(x) == len(x.T) else x
+    return np.sign(float(x)) if isinstance(x, int | float | Fraction | np.floating) else 0
+
+
+def _world(world, letter, at):
+    """The world with this letter moved, in each outcome, too."""
+    outcomes = [
+        (weight, letters | {letter: _put(letters[letter], at)} if letter in letters else letters)
+        for weight, letters in world.outcomes
+    ]
+    ranges = world.ranges
+    if letter in ranges:
+        ranges = ranges | {letter: [_put(x, at) for x in ranges[letter]]}
+    found = replace(world, outcomes=outcomes, ranges=ranges)
+    if letter not in world.letters:
+        return found
+    return found.replaced({letter: _put(world.letters[letter], at)})
+
+
+def _put(value, at):
+    """A number at a place, an array scaled by it; an index or a size only where it counts."""
+    if isinstance(value, Family):
+        return Family(lambda *indices: _put(value[indices], at))
+    if isinstance(value, Depends):
+        return Depends(lambda scope: _put(value.given(scope), at))
+    if isinstance(value, np.ndarray):
+        return value * (at if value.dtype == object else float(at))
+    if not is_number(value) or isinstance(value, int | np.integer) and not (_size(at)):
+        return value
+    return int(at) if isinstance(value, int) else 0 * value + at

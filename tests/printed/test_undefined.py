@@ -1,0 +1,49 @@
+r"""A display that divides has no value somewhere: where a letter is zero, or another number."""
+
+import numpy as np
+import pytest
+
+from gdn_ref.proofs.printed import Draw, World, columns
+from gdn_ref.proofs.printed.evaluate import Evaluator
+from gdn_ref.proofs.printed.gaps import gap
+from gdn_ref.proofs.printed.statements import statements
+from gdn_ref.proofs.printed.undefined import undefined
+from gdn_ref.proofs.printed.values import Depends
+
+DRAW = Draw(False, 0)
+S, K = r"\mathbf{S}", r"\boldsymbol{k}"
+WORLD = World(
+    {"d": 3, "e": 2, "a": 2.5, S: np.array([[1.0, 2], [2, -1]]), K + "_": columns(DRAW.array(3, 2)),
+     "c": Depends(lambda at: 2.0 * at["x"])},
+    {"t": range(1, 4), "x": [0.5, 1.5]},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "tex, where",
+    [
+        (rf"{S} = \frac{{\|{S}\|^2{S}}}{{\|{S}\|^2}}", [S]),
+        (rf"{S}^{{-1}}{S} = {S}{S}^{{-1}}", [S]),
+        (rf"{K}_t = \frac{{{K}_t{K}_t^\top{K}_t}}{{{K}_t^\top{K}_t}}", [K]),
+        (r"a = (a^{-1})^{-1}", ["a"]),
+        (r"a = \frac{a^2+a}{1+a}", [r"a \ne 0"]),  # at -1
+        (r"a = \Bigl(\frac{1}{2-a}\Bigr)^{-1}+2a-2", [r"a \ne 0"]),
+        (
+            rf"a = \Bigl(\frac{{1}}{{a-\|{K}_t\|^2}}\Bigr)^{{-1}}+\|{K}_t\|^2",
+            [r"a \ne 0", rf"{K} \ne 0"],
+        ),
+        (r"a = \frac{a^3+a}{1+a^2}", []),
+        (r"a = \frac{2a}{d-1}", ["d"]),
+        (r"a = a\Bigl(\frac{d}{d-e}\Bigr)^{-1}+\frac{a\,e}{d}", ["d", "e"]),
+        (rf"{S} = ({S}+\mathbf{{I}})^{{-1}}({S}+\mathbf{{I}}){S}", [rf"{S} \ne 0"]),
+        (r"x = \frac{x\,c}{c}", ["c"]),
+        (r"x = \Bigl(\frac1x\Bigr)^{-1}", ["x"]),
+        (r"x = \Bigl(\frac1x\Bigr)^{-1} \quad \text{if } x \ne 0", []),
+        (r"\ln a = \ln a + 0", ["a"]),
+        (r"a = \frac{3a}{d}", []),  # a size counts from one
+    ],
+)
+def test_where_it_has_no_value(tex, where):
+    ev, stated = Evaluator(WORLD), statements(tex)
+    assert gap(stated, WORLD, ev) <= 1e-9
+    assert undefined(stated, ev) == where
