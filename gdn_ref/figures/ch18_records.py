@@ -1,8 +1,8 @@
 """Chapter 18: what two cards were predicted to do, and what was recorded.
 
-`kernels/bench/across_ranks.py` wrote the records: two H100, with each rank's part alone; another
-pair; two H200, by an older version; and each rank's part in turn on one H100. Speeds are in those
-of one card of the same kind.
+`kernels/bench/across_ranks.py` wrote the records: two H200, with each rank's part alone; another
+pair; a pair that ran the first version; two H200 in float32; and each rank's part in turn on one
+H100. Speeds are in those of one card of the same kind.
 """
 
 import json
@@ -25,7 +25,7 @@ from .style import COLOUR, figure, styled
 from .table import Table
 
 PASSES = {"forward": "forward", "both": "both passes"}
-TWO_CARDS, OTHER_PAIR, OLDER = "two_h100", "two_h100_other", "two_h200"
+TWO_CARDS, OTHER_PAIR, FIRST = "two_h200", "two_h200_other", "two_h200_first"
 
 
 def record(name):
@@ -33,7 +33,7 @@ def record(name):
 
 
 def felt_tokens(T=2**18, heads=(16, 32), decay=True, dtype=torch.float32):
-    """Of the second of two ranks: its tokens that feel the state, by key head; states have this
+    """Of the second of two ranks: its tokens that feel the state, by value head; states have this
     dtype, or outputs, of which the same is asked. The decays are drawn as in the benchmark, up to
     exp(-7) in the first value head and up to 1 in the last."""
     rank = CPContext.alone(torch.tensor([0, T]), 1, 2)
@@ -44,7 +44,7 @@ def felt_tokens(T=2**18, heads=(16, 32), decay=True, dtype=torch.float32):
     least = LEAST * torch.finfo(dtype).eps
     options = {"use_qk_l2norm_in_kernel": True}
     options |= {"use_gate_in_kernel": False, "use_beta_sigmoid_in_kernel": False}
-    return Bounds(options, k, g, beta, {}, rank.entered, torch.float32).felt(least)[0]
+    return Bounds(options, (k, k, k, g, beta), {}, rank, torch.float32).felt(least)[0]
 
 
 def by_flops(way, passes):
@@ -88,14 +88,15 @@ HOW = {"by formula": by_flops, "parts alone": in_turn, "two cards": measured}
 
 
 def table():
-    """Both passes of each way, by each of `HOW`, and of a packed batch; times one card."""
+    """Both passes of each way, by each of `HOW`, packed and in zig-zag shards; times one card."""
     rows = []
     for way, name in WAYS.items():
         for passes, text in PASSES.items():
-            found = [of(way, passes) for of in HOW.values()] + [measured(way, passes, "packed")]
+            found = [of(way, passes) for of in HOW.values()]
+            found += [measured(way, passes, batch) for batch in ("packed", "zig-zag")]
             cells = (None if x is None else f"{x:.2f}" for x in found)
             rows.append((f"{name}, {text}", *cells))
-    return Table(("times one card", *HOW, "packed"), rows)
+    return Table(("times one card", *HOW, "packed", "zig-zag"), rows)
 
 
 def errors():

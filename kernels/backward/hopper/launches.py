@@ -19,10 +19,13 @@ from .states import HopperStatesCase, chunk_states_hopper_kernel
 
 
 def room_for_both(plan, sizes):
-    """Has the device room for the states and their gradients at once?
+    """Has the device room for the states and their gradients at once, or will it have?
 
-    Each is a chain from chunk to chunk, and neither waits for the other.
+    Each is a chain from chunk to chunk, and neither waits for the other. Of packed sequences some
+    end early, and leave theirs to the others'; beyond 128 key dimensions that did not pay.
     """
+    if plan.packed and sizes.N > 1 and plan.K <= WIDTH:
+        return True
     return 2 * sizes.N * plan.HV * (plan.V // BV.value) <= plan.multiprocessors
 
 
