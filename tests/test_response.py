@@ -121,6 +121,20 @@ def test_the_gradient_of_the_state_is_the_product_with_what_is_read_of_it():
     )
 
 
+LENGTH_OF_BLOCKS = response.block_length
+
+
+@pytest.mark.parametrize(
+    ("longest", "length"),
+    [(1, 1), (500, 500), (5000, 512), (2**17, 2**13), (10_001, 640), (2**23, 2**18)],
+)
+def test_blocks_are_whole_chunks_and_neither_many_nor_too_long(longest, length):
+    """The kernels of a span have a row of programs for each block, of at least 8 tokens: an axis of
+    the grid that holds 65,535 of them."""
+    assert LENGTH_OF_BLOCKS(longest) == length
+    assert length / 8 < 2**16
+
+
 def test_a_number_that_is_none_is_felt():
     q, k, v, g, beta = tokens((-3.0,) * HV)
     g[0, 100, 0] = math.nan

@@ -20,7 +20,8 @@ from torch.nn.functional import pad
 from .felt import LEAST, Bounds  # noqa: F401 (a name of this order of work, as in `launched`)
 from .local import run
 
-SHORTEST, MOST = 512, 16  # tokens of a block; blocks of a span, if that does not make them shorter
+SHORTEST, LONGEST = 512, 2**18  # tokens of a block; a grid has room for no longer ones
+MOST = 16  # blocks of a span, if that makes them neither shorter nor longer
 
 
 @dataclass
@@ -196,7 +197,7 @@ def picked(x, at):
 
 def block_length(longest):
     """Tokens of a block, where the head that feels longest does so for this many."""
-    return min(longest, max(SHORTEST, 64 * whole_blocks(longest, 64 * MOST)))
+    return min(longest, LONGEST, max(SHORTEST, 64 * whole_blocks(longest, 64 * MOST)))
 
 
 def whole_blocks(n, length):
