@@ -30,6 +30,7 @@ RANKS = "tests/test_distributed.py"
 EXCHANGES = "tests/test_exchange_cost.py"
 COMPILED = "tests/test_compiled.py"
 CONVOLUTION = "tests/kernels/test_causal_conv.py"
+SHARDS = "tests/kernels/test_shards.py"
 
 EDITS = [  # what it does, file, line as it stands, line as it becomes, the test that notices
     ("Gamma loses its diagonal", "gdn_ref/chunking.py",
@@ -427,9 +428,21 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
     ("sequences go all at once whatever is asked", "gdn_ref/ops.py",
      "reference.one_by_one if batch_invariant else reference.forward", "reference.forward",
      OPS, "test_batch_invariance_takes_one_sequence_at_a_time[chunk]"),
-    ("a first state of 16 bits is taken for one that is ready", "kernels/rule.py",
-     "torch.float32 if S is None else S.dtype)", "torch.float32)",
-     OPS, "test_triton_promotes_mixed_dtypes[initial_state]"),
+    ("ranks: a block is of the span before", "kernels/shards/blocks.py",
+     "(tl.cumsum(many, 0) <= block)", "(tl.cumsum(many, 0) < block)",
+     SHARDS, "test_it_is_that_of_pytorch[contiguous-dtype0]"),
+    ("ranks: maps are composed with the identity alone", "kernels/shards/maps.py",
+     "so_far = tl.load(row, mask=(r < K) & (i < K)[None, :], other=0.0)", "so_far = so_far",
+     SHARDS, "test_it_is_that_of_pytorch[contiguous-dtype0]"),
+    ("ranks: a bound forgets what may grow", "kernels/shards/bounds.py",
+     "tl.maximum(-step, step - 2)", "tl.maximum(-step, step - 4)",
+     SHARDS, "test_what_may_grow_is_in_the_bound[-0.6-2.5]"),
+    ("ranks: the way back leaves out a block", "kernels/shards/outputs.py",
+     "for block in range(first, last):", "for block in range(first + 1, last):",
+     SHARDS, "test_it_is_that_of_pytorch[contiguous-dtype0]"),
+    ("queries of other bits are taken for such as are ready", "kernels/rule.py",
+     "dtypes == (dtype, dtype, dtype, torch.float32)", "dtypes[2:] == (dtype, torch.float32)",
+     OPS, "test_triton_promotes_mixed_dtypes[q]"),
     ("kernel: queries are read where keys lie", "kernels/activations.py",
      "tensors = (q, k, g, beta, A_log, dt_bias)", "tensors = (k, q, g, beta, A_log, dt_bias)",
      ACTIVATIONS, "test_each_tensor_lies_in_its_own_way[0]"),

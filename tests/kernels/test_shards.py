@@ -136,6 +136,14 @@ def test_numbers_that_are_none_are_felt(which, number):
     same_counts(second(150), k, g, beta)
 
 
+@pytest.mark.parametrize("most", [2.5, 3.0, 6.0])
+@pytest.mark.parametrize("decay", [-0.6, -1.2, -2.5])
+def test_what_may_grow_is_in_the_bound(most, decay):
+    """Strengths beyond 2 stretch what they erase, and most where a decay is weakest."""
+    q, k, v, g, beta = given((decay,) * 4, T=600)
+    same_counts(second(600), k, g, most * beta)
+
+
 def test_many_blocks_of_bounds():
     """More than a program walks along at a time."""
     q, k, v, g, beta = given((-0.004, -0.02, -0.05, 0.0), T=2400)
