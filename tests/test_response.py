@@ -234,3 +234,25 @@ def test_the_device_begins_before_the_ranks_compare_their_arguments():
         with pytest.raises(ValueError, match="chunk_size"):
             distributed.chunk_gated_delta_rule(*given, cp_context=cp, chunk_size=-1)
         assert happened[3:] == ["tell"]
+
+
+def test_a_call_that_looks_like_one_before_is_not_checked_again_but_any_other_is():
+    given = tokens((-0.3,) * HV)
+    cp, other = (CPContext.alone(torch.tensor(ends), 0, 1) for ends in ([0, T], [0, 9, T]))
+    state = torch.zeros(1, HV, K, V, **F64)
+
+    def call(*given, cp_context=cp, **options):
+        return distributed.chunk_gated_delta_rule(*given, cp_context=cp_context, **options)
+
+    call(*given, initial_state=state)
+    with patch.object(rule.validation, "check_tensors") as checks:
+        call(*(x + 0 for x in given), initial_state=state)
+        assert not checks.called
+    with pytest.raises(ValueError, match="initial_state"):
+        call(*given, initial_state=state, cp_context=other)
+    with pytest.raises(ValueError, match="initial_state"):
+        call(*given, initial_state=state.expand(2, -1, -1, -1))
+    with pytest.raises(ValueError, match=f"T = {T}"):
+        call(*(x[:, 1:] for x in given), initial_state=state)
+    with pytest.raises(TypeError, match="use_qk_l2norm_in_kernel"):
+        call(*given, initial_state=state, use_qk_l2norm_in_kernel=0)
