@@ -76,6 +76,8 @@ TIERS = {
         KERNELS + "test_recurrent.py::test_any_strides",
         KERNELS + "test_recurrent.py::test_decays_of_channels[12-7",
         KERNELS + "test_recurrent.py::test_fused_recurrent_with_activations_inside",
+        KERNELS + "test_shards.py::test_it_is_that_of_pytorch[contiguous-dtype0]",
+        KERNELS + "test_shards.py::test_what_may_grow_is_in_the_bound",
         KERNELS + "test_stages.py",
         KERNELS + "test_whole_chunks.py",
     ),
