@@ -126,11 +126,12 @@ LENGTH_OF_BLOCKS = response.block_length
 
 @pytest.mark.parametrize(
     ("longest", "length"),
-    [(1, 1), (500, 500), (5000, 512), (2**17, 2**13), (10_001, 640), (2**23, 2**18)],
+    [(1, 1), (1024, 1024), (1025, 576), (10_001, 2560), (2**17, 10_944), (2**26, 2**18)],
 )
 def test_blocks_are_whole_chunks_and_neither_many_nor_too_long(longest, length):
-    """The kernels of a span have a row of programs for each block, of at least 8 tokens: an axis of
-    the grid that holds 65,535 of them."""
+    """Some sqrt(longest) / 32 of them, since their maps are joined one after the other. The kernels
+    of a span have a row of programs for each block, of at least 8 tokens: an axis of the grid that
+    holds 65,535 of them."""
     assert LENGTH_OF_BLOCKS(longest) == length
     assert length / 8 < 2**16
 

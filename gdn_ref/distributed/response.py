@@ -10,6 +10,7 @@ the rule, whose values are zero and whose first states are the identity. The map
 before then carry a block's queries to the beginning of its piece (eq-affine-compose).
 """
 
+import math
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
@@ -21,8 +22,7 @@ from .felt import LEAST
 from .felt import Bounds as Bounds  # which `launched` has, too
 from .local import run
 
-SHORTEST, LONGEST = 512, 2**18  # tokens of a block; a grid has room for no longer ones
-MOST = 16  # blocks of a span, if that makes them neither shorter nor longer
+LONGEST = 2**18  # tokens of a block: a grid has room for no longer ones
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Response:
     at : [blocks, L, 1], the rows of these tokens, in `[T HV, ...]`
     whose : [blocks], the state that a block feels, in `[pieces HV, ...]`; here the pieces are all
         those of the rank
-    of : [spans at most MOST], the blocks of each span, and their number where there is none
+    of : [spans, the most blocks of one], those of each span, and their number where there is none
     """
 
     tokens: list
@@ -197,8 +197,13 @@ def picked(x, at):
 
 
 def block_length(longest):
-    """Tokens of a block, where the head that feels longest does so for this many."""
-    return min(longest, LONGEST, max(SHORTEST, 64 * whole_blocks(longest, 64 * MOST)))
+    """Tokens of a block, where the head that feels longest does so for this many.
+
+    Blocks run side by side, and their maps are joined one after the other, each in about the time
+    of 1,000 tokens: sqrt(longest) / 32 blocks have both take equally long.
+    """
+    blocks = math.ceil(math.sqrt(longest) / 32)
+    return min(longest, LONGEST, 64 * whole_blocks(longest, 64 * blocks))
 
 
 def whole_blocks(n, length):

@@ -1,8 +1,9 @@
 """Chapter 18: what two cards were predicted to do, and what was recorded.
 
 `kernels/bench/across_ranks.py` wrote the records: two H200, with each rank's part alone; another
-pair; a pair that ran the first version; two H200 in float32; and each rank's part in turn on one
-H100. Speeds are in those of one card of the same kind.
+pair; a pair that ran the first version; two H200 in float32; two H100, which ran the version after
+that of the first; and each rank's part in turn on one H100, likewise. Speeds are in those of one
+card of the same kind.
 """
 
 import json
@@ -26,6 +27,7 @@ from .table import Table
 
 PASSES = {"forward": "forward", "both": "both passes"}
 TWO_CARDS, OTHER_PAIR, FIRST = "two_h200", "two_h200_other", "two_h200_first"
+FEWER_BLOCKS = "two_h100_blocks"
 
 
 def record(name):

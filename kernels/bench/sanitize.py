@@ -44,7 +44,8 @@ from compare import versions, write_record
 ROOT = Path(__file__).parents[2]
 TESTS = Path("tests", "kernels")
 PASSES = {"forward": "test_device.py", "backward": "test_device_backward.py"}
-FILES = {**PASSES, "fused": "test_device_fused.py", "limits": "test_sanitizer_limits.py"}
+FILES = {**PASSES, "fused": "test_device_fused.py", "shards": "test_shards.py"}
+FILES["limits"] = "test_sanitizer_limits.py"
 COMMAND = ["compute-sanitizer", "--kernel-name", "regex=^[a-z0-9_]+_kernel$"]
 COMMAND += ["--check-tensor-ops", "yes", "--tool"]
 PYTEST = ["-m", "pytest", "-m", "gpu"]
@@ -52,7 +53,7 @@ SMALL = "configuration and (64-64 or 128-128 or 256-256) and (dtype0 or dtype3)"
 TRANSFORM = "16_bit_transform and 200"
 PACKED = "neighbours or padded or few_heads or packed_on"
 SHORT = "hopper and dtype0 and (whole_and_short and 200 or 256_d and 192)"
-FUSED = "short_chunks and bf16 and (128-128-330 or 64-128-65) or left_out or resets"
+FUSED = "(short_chunks or is_kept) and bf16 and (128-128-330 or 64-128-65) or left_out or resets"
 LEFT_OUT = "hopper and (packed_sequences or left_out)"
 RUNS = [  # tool, kernels, selection: the slowest first
     ("racecheck", "backward", "hopper and dtype0 and 192 and (whole_and_short or 256_d)"),
@@ -62,6 +63,7 @@ RUNS = [  # tool, kernels, selection: the slowest first
     *(("racecheck", way, f"{SMALL} and dtype0") for way in PASSES),
     *((tool, way, SMALL) for tool in ("initcheck", "synccheck") for way in PASSES),
     *((tool, "fused", FUSED) for tool in ("racecheck", "memcheck", "synccheck")),
+    *((tool, "shards", "on_a_gpu") for tool in ("racecheck", "memcheck", "synccheck")),
     *((tool, "forward", TRANSFORM) for tool in ("racecheck", "memcheck", "synccheck")),
     *(("racecheck", "limits", name) for name in ("groups", "words", "sums", "hasty")),
     ("initcheck", "limits", "copied"),

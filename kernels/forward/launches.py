@@ -142,8 +142,10 @@ def forward_steps(forward, B, T, N, hopper):
     plan, found = forward.plan, Steps()
     sizes = call_sizes(B, T, N, plan.C, plan.packed)
     rows, columns = (plan.V, plan.K) if forward.v_first else (plan.K, plan.V)
-    found.new("o", (B, T, plan.HV, plan.V), plan.dtype)
-    found.new("S_last", (N, plan.HV, rows, columns), torch.float32)
+    found.memory += [
+        ("o", (B, T, plan.HV, plan.V), plan.dtype),
+        ("S_last", (N, plan.HV, rows, columns), torch.float32),
+    ]
     if hopper and sizes.total and forward.fused is not None and forward.fused.pays(sizes):
         forward.fused.add(found, sizes)
         return found
@@ -182,20 +184,18 @@ class Transform:
             precision = "tf32x3" if plan.exact else "tf32"
             case = TransformCase(**constants, C=plan.C, PRECISION=precision)
         self.launch = launcher(kernel, case, plan.types, **options)
+        more = ("strength" if self.by_head else None,) * self.in_blocks
+        self.names = ("k", "g", "beta", "c", "UT", *more, "cu_seqlens")
 
     def add(self, steps, sizes):
         plan, H, HV = self.plan, self.plan.H, self.plan.HV
         c, UT = transform_memory(HV * sizes.total, plan.C, self.room, plan.exact)
-        steps.new("c", *c)
-        steps.new("UT", *UT)
-        names = ("k", "g", "beta", "c", "UT")
+        steps.memory += [("c", *c), ("UT", *UT)]
         if self.by_head:
-            steps.new("strength", *c)
-        if self.in_blocks:
-            names += ("strength" if self.by_head else None,)
+            steps.memory.append(("strength", *c))
         if sizes.total:
             numbers = (sizes.N, sizes.T, sizes.total, H, HV // H)
-            steps.launch(self.launch, (sizes.slots, H, 1), (*names, "cu_seqlens"), numbers)
+            steps.launches.append((self.launch, (sizes.slots, H, 1), self.names, numbers, ()))
 
 
 def transform_memory(rows, C, room, exact):
@@ -230,4 +230,4 @@ class Scan:
         n = shares(sizes.length // self.plan.C, programs, self.plan.multiprocessors)
         names = ("q", "k", "v", "beta", "c", "UT", "S", "o", "S_last", "cu_seqlens")
         numbers = (self.scale, sizes.T, sizes.total)
-        steps.launch(self.launch(n), (programs * n, 1, 1), names, numbers)
+        steps.launches.append((self.launch(n), (programs * n, 1, 1), names, numbers, ()))

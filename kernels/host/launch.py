@@ -86,18 +86,15 @@ class Launch:
 
 
 class Steps:
-    """What calls of the same sizes do: memory that is made, then launches. Tensors have names."""
+    """What calls of the same sizes do: memory that is made, then launches. Tensors have names.
+
+    memory : of each tensor that is made its name, its size and its dtype
+    launches : of each a `Launch`, and what it is called with: the grid, the names of its tensors
+        (None stays None), the numbers, and the rows of those that go in tiles
+    """
 
     def __init__(self):
         self.memory, self.launches = [], []
-
-    def new(self, name, size, dtype):
-        """A tensor is made."""
-        self.memory.append((name, size, dtype))
-
-    def launch(self, start, grid, names, numbers, rows=()):
-        """`start`, a `Launch`, is called with the tensors of these names; None stays None."""
-        self.launches.append((start, grid, names, numbers, rows))
 
     def run(self, x, tensors):
         """All of it where `x` is, for a dict of tensors by name; those that are made join them."""

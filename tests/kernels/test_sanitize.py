@@ -16,7 +16,7 @@ ROOT = HERE.parents[1]
 BENCH = ROOT / "kernels" / "bench"
 RECORD = ROOT / "book" / "_data" / "bench" / "sanitizer_h100.json"
 PASSES = ("forward", "backward")
-OURS = (*PASSES, "fused")
+OURS = (*PASSES, "fused", "shards")
 FRAME = "{}\n============ {} in 94.51s (0:01:34) ============\n========= {}\n"
 
 

@@ -65,22 +65,23 @@ class HopperScan:
         slots, states = N, "S"
         if length is not None:
             slots = T // length + N if plan.packed else N * cdiv(T, length)
-            steps.new("maps", (slots, HV, V + K, K), torch.float32)
-            steps.new(states := "states", (slots, HV, V, K), torch.float32)
-            steps.launch(
+            maps, states = ("maps", (slots, HV, V + K, K)), "states"
+            steps.memory += [(*maps, torch.float32), (states, (slots, HV, V, K), torch.float32)]
+            find_maps = (
                 self.find_maps, (slots * HV * (slices + K // BV.value), 1, 1),
                 ("k", "v", "UT", self.beta, "c", "S", "maps", "cu_seqlens"), numbers,
                 (tokens, tokens, matrices),
             )  # fmt: skip
-            steps.launch(
+            join = (
                 self.join, (N * HV, V // JOINED_ROWS, 1),
-                ("maps", "S", "states", "cu_seqlens"), (T, length, HV),
+                ("maps", "S", "states", "cu_seqlens"), (T, length, HV), (),
             )  # fmt: skip
-        steps.launch(
+            steps.launches += [find_maps, join]
+        steps.launches.append((
             self.launch(length is not None, n), (slots * n * HV * slices, 1, 1),
             ("q", "k", "v", "UT", "o", self.beta, "c", "o", states, "S_last", "cu_seqlens"),
             (self.scale, *numbers), (tokens, tokens, tokens, matrices, tokens),
-        )  # fmt: skip
+        ))  # fmt: skip
 
 
 @lru_cache(maxsize=4096)

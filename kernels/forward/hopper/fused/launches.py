@@ -48,19 +48,19 @@ class Fused:
         """Memory and launches, as those of the transform and the scan: a kept `UT` is T_inv."""
         plan, T, total = self.plan, sizes.T, sizes.total
         c, T_inv = transform_memory(plan.HV * total, C.value, True, False)
-        steps.new("strength", *c)
-        steps.new("c", *c)
+        steps.memory += [("strength", *c), ("c", *c)]
         if self.keep:
-            steps.new("UT", *T_inv)
+            steps.memory.append(("UT", *T_inv))
         grid = (sizes.N * cdiv(T, C.value), cdiv(plan.HV, HEADS), 1)
-        steps.launch(self.weigh, grid, ("g", "beta", "c", "strength"), (T, total, plan.HV))
+        names = ("g", "beta", "c", "strength")
+        steps.launches.append((self.weigh, grid, names, (T, total, plan.HV), ()))
         kept = "UT" if self.keep else None
-        steps.launch(
+        steps.launches.append((
             self.launch, (sizes.N * plan.HV * plan.V // VALUES, 1, 1),
             ("q", "k", "v", "o", kept, "strength", "c", "o", kept, "S", "S_last"),
             (self.scale, T, total, plan.H, plan.HV),
             (total,) * 4 + (plan.HV * total,) * self.keep,
-        )  # fmt: skip
+        ))  # fmt: skip
 
 
 @lru_cache(maxsize=4096)
