@@ -137,7 +137,7 @@ def half_lives(draw):
         return np.sum(F * F) / d
 
     letters = {r"\rho": Depends(rho), r"\beta": beta, "d_k": d}
-    return World(letters, ranges={"g": [-0.02, -0.001, -1e-5]}, near=0.01)
+    return World(letters, ranges={"g": [-0.02, -0.001, -1e-5]}, about=0.01)
 
 
 def descent(draw):

@@ -39,9 +39,11 @@ printed(
 
 
 def packed(draw):
-    """Sequences of many lengths, packed, in chunks of C."""
+    """Sequences of many lengths, packed, in chunks of C; in two of three draws some are empty."""
     C, count = ((3, 30), (16, 20), (4, 25), (5, 15), (2, 28), (7, 22))[draw.seed % 6]
-    lengths = [int(n) for n in draw.rng.integers(1, (3, 7, 3)[draw.seed % 3] * C, size=count)]
+    least, most = ((0, 3 * C), (1, 7 * C), (0, 3 * C))[draw.seed % 3]
+    lengths = [int(n) for n in draw.rng.integers(least, most, size=count)]
+    lengths[draw.seed % 5] *= least
     begins = [0, *accumulate(lengths)]
     slots = {}
     for n, b in enumerate(begins[:-1]):

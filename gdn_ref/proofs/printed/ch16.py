@@ -127,11 +127,11 @@ printed(
 
 
 def segments(draw):
-    """States and gradients of states kept on a walk back, counted, for some m that divide N: twice
-    a square, whose root is the best m, and the next number that this root divides."""
+    """States and gradients of states kept on a walk back, counted, for every m that divides N,
+    above the best one and below: N is twice a square, whose root is the best m, or six times."""
     root = draw.seed + 1
-    divisors = [m for m in range(1, root + 1) if root % m == 0]
-    numbers = [2 * root**2, 2 * root**2 + root]
+    numbers = [2 * root**2, 6 * root**2]
+    divisors = [m for m in range(1, 2 * root**2 + 1) if 2 * root**2 % m == 0]
     kept = {(N, m): most_kept(N, m) for N in numbers for m in divisors}
     letters = {r"n_\text{kept}": Depends(lambda at: kept[at["N"], at["m"]])}
     return World(letters, {"N": numbers, "m": divisors})
