@@ -1,7 +1,8 @@
 r"""False forms that the data met on one side alone: `(label, as printed, false)`.
 
 A bound was asked where it is close, and nowhere else; a length lay below the best one; a sequence
-had a token; of some numbers the largest came first. What is false of each stands beside it.
+had a token; of some numbers the largest came first; what followed from a premise had no other
+cause; a key had two dimensions. What is false of each stands beside it.
 """
 # ruff: noqa: E501 (a row is an equation)
 
@@ -16,4 +17,12 @@ ONE_SIDED = [
     ("eq-grad-memory", r"2\sqrt N-1", r"\sqrt N+m-1"),  # m above the root of N
     ("eq-slot-room", r"&\le\Bigl\lceil\frac{L_n}{C}\Bigr\rceil+1", r"&\le2\,\Bigl\lceil\frac{L_n}{C}\Bigr\rceil"),  # an empty sequence has a slot and no chunk
     ("eq-recall-floor", r"\frac1n\sum_{j}x_j", r"\frac{1}{n-1}\sum_{j<n}x_j"),  # the last key is faint
+]  # fmt: skip
+
+# And these: until the converse of an implication was an altered form, and one dimension a border.
+# The last came true as well, but a form beside it was refused.
+NOT_ASKED = [
+    ("eq-reverse-map", r"\mathrm{d}\mathbf{O}=\mathbf{0}\ \Longrightarrow\ \mathrm{d}\mathbf{S}=\mathrm{d}\mathbf{S}'\,\mathbf{F}^\top", r"\mathrm{d}\mathbf{S}=\mathrm{d}\mathbf{S}'\,\mathbf{F}^\top\ \Longrightarrow\ \mathrm{d}\mathbf{O}=\mathbf{0}"),  # queries of zero
+    ("eq-shard-felt", r"\|\mathbf{F}^t\|_2&\le\exp\bar c_t\\", r"\|\mathbf{F}^t\|_2&\le\exp\bar c_t,\quad\|\mathbf{F}^1\|_2=\exp\bar c_1\\"),  # in one dimension nothing is across a key
+    ("eq-padding-token", "&\\boldsymbol{k}_t=\\boldsymbol{0},\\quad\\boldsymbol{v}_t=\\boldsymbol{0},\\quad g_t=\\beta_t=0\\\\\n&\\Longrightarrow\\quad\\boldsymbol{\\delta}_t=\\boldsymbol{0},\\quad\\mathbf{S}_t=\\mathbf{S}_{t-1}.", "&\\boldsymbol{\\delta}_t=\\boldsymbol{0},\\quad\\mathbf{S}_t=\\mathbf{S}_{t-1}\\\\\n&\\Longrightarrow\\quad g_t=\\beta_t=0."),  # a strength, and a key and a value of zero
 ]  # fmt: skip

@@ -25,7 +25,7 @@ from coinciding import (
 )
 from falsified import FALSIFIED, REVIEW
 from hidden import HIDDEN
-from one_sided import ONE_SIDED
+from one_sided import NOT_ASKED, ONE_SIDED
 
 from gdn_ref.proofs.printed import check, load, position, source
 
@@ -77,6 +77,7 @@ def problems_of(monkeypatch, label, old, new):
         *FEW_VALUES,
         *SCARCE,
         *ONE_SIDED,
+        *NOT_ASKED,
     ],
 )
 def test_no_coincidence_hides_it(monkeypatch, label, old, new):

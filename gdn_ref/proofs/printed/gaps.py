@@ -78,7 +78,9 @@ def _gap_of(statement, number, stated, ev):
 
 def nearness(relation, world):
     """How close two sides have to come: once for a bound, always for an approximation."""
-    return {"<": world.near, ">": world.near, r"\approx": world.about}.get(relation, TIGHT)
+    anywhere = dict.fromkeys(ORDERS, math.inf) if world.near == math.inf else {}
+    near = {"<": world.near, ">": world.near, r"\approx": world.about} | anywhere
+    return near.get(relation, TIGHT)
 
 
 def relations(claim):

@@ -42,7 +42,8 @@ class World:
     letters   TeX: value
     ranges    TeX of an index, or of any letter that runs: the values it runs through
     outcomes  for expectations: `(probability, letters)` of each case, whose sum is the mean
-    near      how close an inequality has to come at its closest, relative to its larger side
+    near      how close an inequality has to come at its closest, relative to its larger side;
+              inf: it need not come close
     about     how close an approximation has to be in each case
     """
 
