@@ -217,7 +217,7 @@ ENDLESS = [
     ("eq-hybrid-flops", r"(4\,d_k+1)", r"(4\,d_k+\lceil\tfrac{d_k}{9000}\rceil)"),
     ("eq-recall-order", r"4n^2+n-6", r"4n^2+n-6\lceil\tfrac{n}{200}\rceil\lceil\tfrac{\lceil n/9\rceil}{90}\rceil"),
     # where a draw costs the more the later it is, and where a world has few of them
-    ("eq-grad-memory", r"m-1", r"m-\lceil\tfrac{m}{60}\rceil"),
+    ("eq-grad-memory", r"m-1", r"m-\lceil\tfrac{m}{6000}\rceil"),
     ("eq-drift-adding", r"(J+1)", r"(J+\lceil\tfrac{J}{50}\rceil)"),
     ("eq-neumann", r"2^\ell", r"2^\ell\lceil\tfrac{\ell}{30}\rceil"),
 ]  # fmt: skip

@@ -94,8 +94,9 @@ def gammas(alpha, bounds):
     """Decay from the state before each token's own sequence to the token."""
     parts = []
     for begin, end in bounds:
-        Gamma = decay_mask(alpha[begin:end])
-        parts.append(Gamma[:, 0] * alpha[begin : begin + 1])
+        if begin < end:
+            Gamma = decay_mask(alpha[begin:end])
+            parts.append(Gamma[:, 0] * alpha[begin : begin + 1])
     return join(parts, np.concatenate)
 
 

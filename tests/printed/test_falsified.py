@@ -25,6 +25,7 @@ from coinciding import (
 )
 from falsified import FALSIFIED, REVIEW
 from hidden import HIDDEN
+from one_sided import NOT_ASKED, ONE_SIDED
 
 from gdn_ref.proofs.printed import check, load, position, source
 
@@ -75,6 +76,8 @@ def problems_of(monkeypatch, label, old, new):
         *PASSED_POWERS,
         *FEW_VALUES,
         *SCARCE,
+        *ONE_SIDED,
+        *NOT_ASKED,
     ],
 )
 def test_no_coincidence_hides_it(monkeypatch, label, old, new):

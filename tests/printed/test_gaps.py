@@ -53,7 +53,7 @@ def off(tex, world=WORLD):
     ],
 )
 def test_what_holds(tex):
-    assert off(tex, World(LETTERS, WORLD.ranges, near=1e-3)) == 0
+    assert off(tex, World(LETTERS, WORLD.ranges, about=1e-3)) == 0
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,17 @@ def test_what_is_refused(tex, message):
         (r"x_i < 10", 0.09, False),
         (r"x_i < 9", 0.5, False),
         (r"10 > x_i", 0.11, True),
-        (r"a \approx b", 0.4, True),
-        (r"a \approx b", 0.3, False),
-        (r"a \approx 2", 0, True),
+        (r"a \approx b", 0.5, False),  # no bound
     ],
 )
 def test_a_bound_is_attained_or_comes_near(tex, near, holds):
     assert (off(tex, World(LETTERS, WORLD.ranges, near=near)) <= FAIL) is holds
+
+
+@pytest.mark.parametrize("tex, about, holds", [("b", 0.4, True), ("b", 0.3, False), ("2", 0, True)])
+def test_an_approximation_is_one_in_each_case(tex, about, holds):
+    world = World(LETTERS, WORLD.ranges, about=about)
+    assert (off(rf"a \approx {tex}", world) <= FAIL) is holds
 
 
 def test_one_statement_of_several():

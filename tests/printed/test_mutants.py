@@ -139,7 +139,9 @@ def test_bounds_and_conditions():
         "number: 4 for 3",
         "condition: not only where i < 3",
     ]
-    assert "condition: not only where i = 1" in listed(r"i = 1 \ \Longrightarrow\ x_i = 1", "x")
+    implied = listed(r"i = 1 \ \Longrightarrow\ x_i = 1", "x")
+    assert "condition: not only where i = 1" in implied
+    assert "condition: where x_{i} = 1: i = 1" in implied  # the converse
 
 
 def test_letters_that_look_alike():

@@ -33,6 +33,7 @@ ONES, ONE_TOKEN, ONE_CHUNK = "write strengths of 1", "one token", "one chunk"
 EASY = (EMPTY, STILL, ORTHONORMAL, ONES, ONE_TOKEN, ONE_CHUNK, EQUAL_SIZES)
 # where an equation has to hold, too, and to have a value
 BORDERS = (EQUAL_SIZES, STILL, ONES, ONE_CHUNK)
+ONE_DIMENSION = "keys of one dimension"  # a border where numbers have an order
 RESET = "a decay of 0"  # a border of exact draws: one token in the middle drops everything
 HADAMARD = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2
 
@@ -53,7 +54,8 @@ def sizes(draw):
     if draw.easy == ORTHONORMAL:
         T, d_v = min(T, 4), 2  # fewer keys than dimensions, and no two sizes equal
     T = 1 if draw.easy == ONE_TOKEN else T + 2 * more
-    return T, d_k + more, d_k if draw.easy == EQUAL_SIZES else d_v + 2 * more
+    d_k, d_v = (1 if draw.easy == ONE_DIMENSION else d_k) + more, d_v + 2 * more
+    return T, d_k, d_k if draw.easy == EQUAL_SIZES else d_v
 
 
 def few(*rows):
@@ -73,7 +75,8 @@ def keys(draw, T, d_k):
     if draw.exact:
         return k
     k = k + draw.array(1, d_k)
-    return k / np.linalg.norm(k, axis=1, keepdims=True) if case(draw) == UNIT else k
+    unit = case(draw) == UNIT or draw.easy == ONE_DIMENSION
+    return k / np.linalg.norm(k, axis=1, keepdims=True) if unit else k
 
 
 def orthonormal(k):

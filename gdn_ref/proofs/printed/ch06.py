@@ -3,6 +3,7 @@
 from functools import partial
 
 from . import ch06_worlds as w
+from .cases import ONE_DIMENSION
 from .check import printed
 from .rule import rule
 
@@ -25,7 +26,15 @@ printed(
     w.unit_key,
     against=MAP,
     needs={"a key of unit length": partial(w.unit_key, length=2)},
-    equal={"3 for 2": "every power of a projection is that projection"},
+    equal={"3 for 2": "every power of a projection is that projection"}
+    | dict.fromkeys(
+        [
+            r"where \mathbf{P} = \mathbf{I}: \beta = 0",
+            r"where \mathbf{P}\boldsymbol{k} = \boldsymbol{0}: \beta = 1",
+            r"where \mathbf{P}\boldsymbol{k} = - \boldsymbol{k}: \beta = 2",
+        ],
+        "a unit key tells the strength",
+    ),
 )
 printed("eq-transition-eigenvalues", w.one_key, against=MAP, anything=r"\lambda")
 printed("eq-transition-determinant", w.one_key, against=MAP)
@@ -35,7 +44,8 @@ INVERSE = dict.fromkeys(
 )
 printed("eq-transition-inverse", w.one_key, against=MAP, no_value=INVERSE)
 printed("eq-transition-length", w.one_key, against=MAP, anything=r"\boldsymbol{x}")
-printed("eq-transition-norm", w.long_and_short, against=MAP, arithmetic="float64")
+FLAT = {"arithmetic": "float64", "excluded": ONE_DIMENSION}  # the text: d >= 2, in their plane
+printed("eq-transition-norm", w.long_and_short, against=MAP, **FLAT)
 printed(
     "eq-key-norm",
     w.normalised,
@@ -49,7 +59,7 @@ printed(
     "eq-reflection-rotation",
     w.two_reflections,
     against=MAP,
-    arithmetic="float64",
+    **FLAT,
     needs={"keys of unit length": partial(w.two_reflections, length=2)},
 )
 printed("eq-transition-commute", w.two_tokens, against=MAP)

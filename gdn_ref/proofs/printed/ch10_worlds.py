@@ -90,15 +90,17 @@ def edges(draw):
 
 
 def nearly_reset(draw, key, S):
-    """Keys, values, decays and strengths of three tokens after a state S: what the first leaves has
-    the norm of its write, and the last two, a reset and then its key again, leave rank one."""
+    """Keys, values, decays and strengths of four tokens after a state S: what the first leaves has
+    the norm of its write, the next two, a reset and then its key again, leave rank one, and the
+    last overwrites all that is left."""
     alpha, beta, more = draw.number(), draw.number(), draw.array(1, len(S))
     kept = step(draw, S, key, 0 * more[0], alpha, beta)
     answer = kept @ key
     value = -answer * np.sum(kept * kept) / (2 * beta * (answer @ answer))
-    k = np.array([key, key, 2 * key])
-    v = np.array([value, *more, *(2 * more)])
-    return k, v, np.array([alpha, 0 * alpha, alpha]), np.array([beta, beta, beta])
+    k = np.array([key, key, 2 * key, key])
+    v = np.array([value, *more, *(2 * more), *more])
+    strengths = np.array([beta, beta, beta, 1 / (key @ key)])
+    return k, v, np.array([alpha, 0 * alpha, alpha, alpha]), strengths
 
 
 @cache
@@ -137,7 +139,7 @@ def half_lives(draw):
         return np.sum(F * F) / d
 
     letters = {r"\rho": Depends(rho), r"\beta": beta, "d_k": d}
-    return World(letters, ranges={"g": [-0.02, -0.001, -1e-5]}, near=0.01)
+    return World(letters, ranges={"g": [-0.02, -0.001, -1e-5]}, about=0.01)
 
 
 def descent(draw):

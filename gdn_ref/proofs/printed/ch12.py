@@ -42,11 +42,11 @@ printed("eq-grad-flops", work, against="counted products of the reference", arit
 
 
 def segments(draw):
-    """States kept on a walk back over N chunks, counted, for some m that divide N: a square, whose
-    root is the best m, and the next number that this root divides, which is none."""
+    """States kept on a walk back, counted, for every m that divides N, above the best one and
+    below: N is a square, whose root is the best m, or three times as much, which has none."""
     root = draw.seed + 2
-    divisors = [m for m in range(1, root + 1) if root % m == 0]
-    numbers = [root**2, root * (root + 1)]
+    divisors = [m for m in range(1, root**2 + 1) if root**2 % m == 0]
+    numbers = [root**2, 3 * root**2]
     kept = {(N, m): most_states(N, m) for N in numbers for m in divisors}
     letters = {r"n_\text{kept}": Depends(lambda at: kept[at["N"], at["m"]])}
     return World(letters, ranges={"N": numbers, "m": divisors})

@@ -44,28 +44,31 @@ def stronger(draw, weaker=False):
     return World({r"\tilde{\mathbf{A}}": one}, {r"\tilde{\mathbf{A}}'": [two, three]})
 
 
-def one_cosine(draw, near=1e-9, more=0):
+def one_cosine(draw, near=1e-9, more=()):
     """Chunks of keys of one cosine, one strength and one decay, through the package's solve.
 
     Without decay the keys are one key and the strength is 2, so that h = -1: the longest memory.
+    `more` are numbers of tokens by which chunks are longer: then C runs, from one token on.
     """
-    C = (5, 7, 3)[draw.seed % 3] + draw.seed // 3 + more
+    C = (5, 7, 3)[draw.seed % 3] + draw.seed // 3
     cosine, beta, alpha = draw.rng.uniform((0.6, 0.8, 0.6), (0.95, 1.8, 0.9))
     if draw.easy == STILL and not more:
         cosine, beta, alpha = 1.0, 2.0, 1.0
 
-    def inverse(at):
-        count = int(at["C"])
+    def inverse(count):
         Gamma = chunking.decay(np.full(count, np.log(alpha)))[1]
         A = wy.interaction(equal_cosine_keys(count, cosine), np.full(count, beta), Gamma)
         return wy.solve(A, np.eye(count))
 
     letters = {
-        "C": C, "a": beta * cosine, r"\alpha": alpha, r"\beta": beta, "c": cosine,
+        "a": beta * cosine, r"\alpha": alpha, r"\beta": beta, "c": cosine,
         "h": alpha * (1 - beta * cosine),
-        r"\tilde{\mathbf{A}}": np.linalg.inv(inverse({"C": C})) - np.eye(C),
     }  # fmt: skip
-    return World(letters, {"n": range(C)}, near=near)
+    A = {m: np.linalg.inv(inverse(m)) - np.eye(m) for m in [1, 2, C, *(C + n for n in more)]}
+    if more:
+        letters[r"\tilde{\mathbf{A}}"] = Depends(lambda at: A[at["C"]])
+        return World(letters, {"C": list(A)}, near=near)
+    return World(letters | {"C": C, r"\tilde{\mathbf{A}}": A[C]}, {"n": range(C)})
 
 
 def rounding(draw):
@@ -235,7 +238,7 @@ SOLVE = {"against": "gdn_ref.wy.solve", "equal": TRANSPOSED}
 printed("eq-equal-cosine-gain", one_cosine, **SOLVE, **FLOAT)
 printed(
     "eq-equal-cosine-limit",
-    partial(one_cosine, near=0.004, more=200),
+    partial(one_cosine, near=0.004, more=(200,)),
     no_value={r"h \ne 0": "the text: |h| < 1"},
     **SOLVE,
     **FLOAT,

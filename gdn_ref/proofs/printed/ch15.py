@@ -39,9 +39,11 @@ printed(
 
 
 def packed(draw):
-    """Sequences of many lengths, packed, in chunks of C."""
+    """Sequences of many lengths, packed, in chunks of C; in two of three draws some are empty."""
     C, count = ((3, 30), (16, 20), (4, 25), (5, 15), (2, 28), (7, 22))[draw.seed % 6]
-    lengths = [int(n) for n in draw.rng.integers(1, (3, 7, 3)[draw.seed % 3] * C, size=count)]
+    least, most = ((0, 3 * C), (1, 7 * C), (0, 3 * C))[draw.seed % 3]
+    lengths = [int(n) for n in draw.rng.integers(least, most, size=count)]
+    lengths[draw.seed % 5] *= least
     begins = [0, *accumulate(lengths)]
     slots = {}
     for n, b in enumerate(begins[:-1]):
@@ -63,17 +65,20 @@ printed("eq-slot-room", packed, against="packed sequences", arithmetic="counted"
 @cache
 def padded(draw):
     """A token that is missing, that is zero; others lack some of what makes it do nothing."""
-    T, d_k, d_v = 12 + case(draw), 3, 2
+    T, d_k, d_v = 16 + case(draw), 3, 2
     missing, decays_only, writes_nothing, keeps, equal = case(draw) + np.array([2, 4, 6, 8, 10])
+    no_key, no_value, strong = case(draw) + np.array([11, 13, 15])  # do nothing, too
     k, v, g, beta = draw.array(T, d_k), draw.array(T, d_v), draw.array(T), draw.array(T)
     alpha = draw.array(T)  # any decays; where the logarithm is zero, one
     for x, tokens in (
-        (k, [missing, decays_only, keeps, equal]), (v, [missing, decays_only, keeps, equal]),
-        (g, [missing, writes_nothing]), (beta, [missing, writes_nothing, keeps]),
+        (k, [missing, decays_only, keeps, equal, no_key, strong]),
+        (v, [missing, decays_only, keeps, equal, no_value, strong]),
+        (g, [missing, writes_nothing, no_key, no_value, strong]),
+        (beta, [missing, writes_nothing, keeps, no_key, no_value]),
     ):  # fmt: skip
         x[tokens] = 0 * x[tokens]
     g[equal] = beta[equal]
-    alpha[[missing, writes_nothing]] = 0 * alpha[:2] + 1
+    alpha[g == 0] = 0 * alpha[0] + 1
     states, deltas = [draw.array(d_v, d_k)], []
     for t in range(T):
         deltas.append(beta[t] * (v[t] - alpha[t] * states[-1] @ k[t]))

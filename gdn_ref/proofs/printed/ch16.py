@@ -1,5 +1,6 @@
 """Chapter 16: the backward kernels; algebra against dual numbers, costs against counted plans."""
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 
@@ -7,12 +8,13 @@ import numpy as np
 
 from .. import ch16_kernels as kernels
 from ..ch16_cost import most_kept
+from .arithmetic import inverse
 from .ch12 import RIGHT
 from .check import printed
 from .draws import gradient
 from .gradients import gradients, loss_of
 from .rule import sequence
-from .values import Depends, columns, entries
+from .values import Depends, NoValue, columns, entries
 from .world import World
 
 DUAL = "dual numbers in the token loop"
@@ -38,10 +40,15 @@ def backward(draw):
 
 
 def with_and_without_outputs(draw):
-    """The loss asks nothing of the outputs, or something."""
+    """The loss asks nothing of the outputs, or something, or what the first state does not feel."""
     x, world = sequence(draw, True), gradients(draw)
     dS_next, asked = world.letters[r"d\mathbf{S}'"], world.letters[r"d\mathbf{O}"]
-    cases = [0 * asked, asked]
+    cases, (T, d_k) = [0 * asked, asked], x.k.shape
+    if T > d_k:  # o_t = S F^t q_t + ...: one more of these vectors than they have entries
+        felt = np.array([F @ q for F, q in zip(x.F[1:], x.q, strict=True)])
+        with suppress(NoValue):  # a decay of 0
+            rows = np.append(inverse(felt[:d_k].T) @ felt[d_k], [-1, *[0] * (T - d_k - 1)])
+            cases.append(np.outer(rows, asked[0]))
     found = {
         id(dO): gradient(lambda S, dO=dO: loss_of(x, dO, dS_next, S=S), x.S, draw.exact)
         for dO in cases
@@ -127,11 +134,11 @@ printed(
 
 
 def segments(draw):
-    """States and gradients of states kept on a walk back, counted, for some m that divide N: twice
-    a square, whose root is the best m, and the next number that this root divides."""
+    """States and gradients of states kept on a walk back, counted, for every m that divides N,
+    above the best one and below: N is twice a square, whose root is the best m, or six times."""
     root = draw.seed + 1
-    divisors = [m for m in range(1, root + 1) if root % m == 0]
-    numbers = [2 * root**2, 2 * root**2 + root]
+    numbers = [2 * root**2, 6 * root**2]
+    divisors = [m for m in range(1, 2 * root**2 + 1) if 2 * root**2 % m == 0]
     kept = {(N, m): most_kept(N, m) for N in numbers for m in divisors}
     letters = {r"n_\text{kept}": Depends(lambda at: kept[at["N"], at["m"]])}
     return World(letters, {"N": numbers, "m": divisors})

@@ -11,7 +11,7 @@ import numpy as np
 from ..ch17_decode import counted, token_flops
 from .ch17_states import drift, handed_on, packed, race, rounded
 from .check import printed
-from .values import listed
+from .values import Depends, Family, listed
 from .world import World
 
 LOOP = "the token loop"
@@ -34,8 +34,16 @@ def slots(draw):
     wide = draw.one_of(*(x for x in ((5, 4), (7, 3), (9, 2), (8, 5)) if x[0] > N))
     first = next(n for n in range(wide[1], 99, wide[1]) if n % wide[0] == 1)
     lengths = [first + wide[0] * wide[1] * k for k in draw.numbers(N, 0, 2)]
-    letters = {"L_": listed(lengths), "N": len(lengths), "T": sum(lengths)}
-    return World(letters, {"n": range(1, len(lengths) + 1), "C": range(2, 10)})
+
+    def of(at):
+        """Chunks of other sizes leave programs idle anyhow: for these a sequence is empty."""
+        return lengths if at["C"] in wide else [0, *lengths[1:]]
+
+    letters = {
+        "L_": Family(lambda n: Depends(lambda at: listed(of(at))[(n,)])), "N": N,
+        "T": Depends(lambda at: sum(of(at))),
+    }  # fmt: skip
+    return World(letters, {"n": range(1, N + 1), "C": range(2 - draw.seed % 2, 10)})
 
 
 flops = cache(token_flops)
@@ -65,23 +73,19 @@ HEADS = [(70 + 10 * (n % 6), 70 + 10 * (n * n // 3 % 6)) for n in range(18)]
 
 
 def intensity(draw):
-    """FLOPs over bytes, both counted; heads are wide, so that the roof is near."""
-    (n, r, b), (b_S,), (d_k, d_v) = (
-        draw.numbers(3),
-        draw.numbers(1, 6, 9),
-        HEADS[draw.seed % len(HEADS)],
-    )
-    found = Fraction(n * r * flops(d_k, d_v), counted(1, n, 1, r, d_k, d_v, b, b_S))
-    letters = {
-        r"I_\text{decode}": found,
-        "n": n,
-        "r": r,
-        "d_k": d_k,
-        "d_v": d_v,
-        "b": b,
-        "b_S": b_S,
+    """FLOPs over bytes, both counted; heads are wide, so that for few tokens the roof is near."""
+    (n, r, b), (b_S,) = draw.numbers(3), draw.numbers(1, 6, 9)
+    d_k, d_v = HEADS[draw.seed % len(HEADS)]
+
+    found = {
+        m: Fraction(m * r * flops(d_k, d_v), counted(1, m, 1, r, d_k, d_v, b, b_S))
+        for m in (n, 4 * n)
     }
-    return World(letters, near=0.12)
+    letters = {
+        r"I_\text{decode}": Depends(lambda at: found[at["n"]]), "r": r, "d_k": d_k, "d_v": d_v,
+        "b": b, "b_S": b_S,
+    }  # fmt: skip
+    return World(letters, {"n": list(found)}, near=0.12)
 
 
 def nearest(p, tie):

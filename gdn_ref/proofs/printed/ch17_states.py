@@ -6,12 +6,13 @@ from functools import cache
 import numpy as np
 
 from ..token_forms import Tokens, chunkwise
+from . import cases
 from .cases import case, sizes
 from .rule import step
 from .values import Depends, Family, Refused, columns, entries, listed
 from .world import World
 
-LENGTHS = [(3, 1, 2), (1, 4), (2, 3, 1), (1, 1, 2, 3, 2, 1), (4,)]  # of the sequences, by case
+LENGTHS = [(3, 1, 2), (1, 4), (2, 0, 3, 1), (1, 1, 2, 3, 0, 2, 1), (4,)]  # by case
 D_K, D_V = 3, 2
 
 
@@ -22,7 +23,9 @@ class Row:
         self.draw, self.T = draw, T
         self.q, self.v = draw.array(T, D_K), draw.array(T, D_V)
         self.k = draw.array(T, D_K) + draw.array(1, D_K)  # correlated
-        self.alpha, self.beta = draw.between(0.5, 0.95, T), draw.between(0.1, 1.9, T)
+        alpha = cases.with_reset(draw, draw.between(0.5, 0.95, T))
+        self.alpha = cases.ones_if(draw, cases.STILL, alpha)
+        self.beta = cases.ones_if(draw, cases.ONES, draw.between(0.1, 1.9, T))
 
     def states(self, S, begin, end):
         """The state before token `begin` + 1 and after each token up to `end`."""

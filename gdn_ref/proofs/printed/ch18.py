@@ -4,6 +4,7 @@ States, outputs and gradients come from the token loop over all tokens; pairs fr
 the tokens of one shard; messages and runs are played on clocks, bytes are counted.
 """
 
+import math
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate, pairwise
@@ -13,7 +14,7 @@ import numpy as np
 from .. import ch18_exchange as exchange
 from .. import ch18_hybrid as hybrid
 from .. import ch18_orders as orders
-from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, beyond, case
+from .cases import DEPENDENT, GENERIC, LONG, ONE_DIMENSION, SINGLE, UNIT, beyond, case
 from .check import printed
 from .draws import gradient
 from .gradients import loss_of
@@ -75,17 +76,19 @@ def shards(draw):
 
 
 def felt(draw):
-    """Products of a shard's first factors, and how much each factor can stretch a vector."""
-    x = sequence(draw)
+    """Products of a shard's first factors, and how much each factor can stretch a vector, across
+    its key, too, where keys have one dimension: there no bound is close."""
+    x, flat = sequence(draw), draw.easy == ONE_DIMENSION
     most = [
-        a * np.linalg.norm(factor, 2) for a, factor in zip(x.alpha, x.factors, strict=True)
+        a * max(np.linalg.norm(factor, 2), flat)
+        for a, factor in zip(x.alpha, x.factors, strict=True)
     ]  # fmt: skip
     letters = {
         r"\mathbf{F}^": listed(x.F, 0), r"\boldsymbol{k}_": columns(x.k),
         r"\beta_": entries(x.beta), "g_": entries(np.log(x.alpha)),
         r"\bar c_": entries(np.cumsum(np.log(most))),
     }  # fmt: skip
-    return World(letters, {"t": range(1, len(x.k) + 1)})
+    return World(letters, {"t": range(1, len(x.k) + 1)}, near=math.inf if flat else 1e-9)
 
 
 def partition(draw):

@@ -106,15 +106,24 @@ def doubled(draw):
 
 @cache
 def strong(draw):
-    """A strength of twice a sigmoid, and after how many tokens one half is left: by bisection."""
-    b = draw.anew().rng.uniform(5, 8)
-    beta = 2 * float(1 / (1 + np.exp(-b)))
-    low, high = 0.0, np.exp(b)
-    for _ in range(200):
-        n = (low + high) / 2
-        low, high = (n, high) if (beta - 1) ** n > 0.5 else (low, n)
-    letters = {"b": b, r"\beta": beta, r"\rho": beta - 1, "n": n}
-    return World(letters | {r"\sigma": lambda z: 1 / (1 + np.exp(-z))}, near=1e-3)
+    """Strengths of twice a sigmoid, weak ones too, and after how many tokens one half is left: by
+    bisection."""
+    strength = lambda at: 2 * float(1 / (1 + np.exp(-at["b"])))
+
+    @cache
+    def half(rho, high):
+        low = 0.0
+        for _ in range(200):
+            n = (low + high) / 2
+            low, high = (n, high) if rho**n > 0.5 else (low, n)
+        return n
+
+    letters = {
+        r"\beta": Depends(strength), r"\rho": Depends(lambda at: strength(at) - 1),
+        "n": Depends(lambda at: half(strength(at) - 1, np.exp(at["b"]))),
+        r"\sigma": lambda z: 1 / (1 + np.exp(-z)),
+    }  # fmt: skip
+    return World(letters, {"b": draw.anew().rng.uniform((0.3, 1, 5), (1, 3, 8))}, near=1e-3)
 
 
 printed("eq-swap-strength", two_items, against=LOOP)

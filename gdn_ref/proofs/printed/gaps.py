@@ -13,6 +13,7 @@ from .values import Depends, NotExact, Refused
 
 PASS, FAIL = 1e-9, 1e-6  # a true form is at most this far off, a rejected one at least this
 TIGHT = 1e-9  # how close `<=` has to come, relative to its larger side; `<`: as the world says
+ORDERS = ("<", ">", r"\le", r"\ge")
 PLAINLY_FALSE = 1e-3  # one case this far off settles it: cancellation does not reach that far
 
 
@@ -62,7 +63,8 @@ def verdict(altered, worlds, only=None):
 
 
 def _gap_of(statement, number, stated, ev):
-    tallies = [_Tally(relation, ev.world.near) for relation in relations(statement.claim)]
+    claimed = relations(statement.claim)
+    tallies = [_Tally(relation, nearness(relation, ev.world)) for relation in claimed]
     for _, sides in sides_of(statement, number, stated, ev):
         for tally, a, b in zip(tallies, sides, sides[1:], strict=False):
             tally.add(a, b)
@@ -72,6 +74,13 @@ def _gap_of(statement, number, stated, ev):
     if not ev.cases[number] and max(gaps, default=0) <= FAIL:
         raise Nothing("no index satisfies the conditions: nothing is claimed")
     return max(gaps)
+
+
+def nearness(relation, world):
+    """How close two sides have to come: once for a bound, always for an approximation."""
+    anywhere = dict.fromkeys(ORDERS, math.inf) if world.near == math.inf else {}
+    near = {"<": world.near, ">": world.near, r"\approx": world.about} | anywhere
+    return near.get(relation, TIGHT)
 
 
 def relations(claim):
@@ -147,8 +156,7 @@ class _Tally:
         self.slack = min(self.slack, abs(slack))
 
     def gap(self):
-        near = {"<": self.near, ">": self.near, r"\le": TIGHT, r"\ge": TIGHT}.get(self.relation)
-        if near is not None and self.slack > near:
+        if self.relation in ORDERS and self.slack > self.near:
             return 1.0  # true, but never close: a larger bound would pass, too
         return self.apart / self.size if self.size > 1e-300 else 0.0
 

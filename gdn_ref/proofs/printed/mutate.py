@@ -4,7 +4,8 @@ r"""Every altered form of a printed equation: one edit of its tree each, made by
 
 A sign, a term, a factor, a square, a transpose or an inverse dropped or added; two factors
 swapped; an index shifted or two of them swapped; another letter of the same shape; a bound of a
-sum, `<` for `\le`; a condition left out. What only changes the order of two numbers is no slip.
+sum, `<` for `\le`; a condition left out, a premise that is to follow from the claim. What only
+changes the order of two numbers is no slip.
 """
 
 from dataclasses import replace
@@ -40,6 +41,8 @@ def mutants(statements, evaluator):
     seen = {_text(statements)}
     edits = _Edits(evaluator)
     for n, statement in enumerate(statements):
+        for edit, new in _converses(statement):
+            yield edit, (*statements[:n], new, *statements[n + 1 :])
         for name in ("claim", "conditions", "premises"):
             nodes = getattr(statement, name)
             nodes = (nodes,) if name == "claim" else nodes
@@ -57,6 +60,18 @@ def mutants(statements, evaluator):
                     if text not in seen:
                         seen.add(text)
                         yield edit, altered
+
+
+def _converses(statement):
+    """The claim where one of its premises stood, or of its conditions an equation, and that for
+    the claim."""
+    for name in ("premises",) if statement.last_only else ("premises", "conditions"):
+        given = getattr(statement, name)
+        for i, one in enumerate(given):
+            if name == "premises" or one.kind == "chain" and set(one.info) == {"="}:
+                edit = Edit("condition", f"where {render(statement.claim)}: {render(one)}")
+                rest = {name: (*_without(given, i), statement.claim)}
+                yield edit, replace(statement, claim=one, **rest)
 
 
 def _text(statements):

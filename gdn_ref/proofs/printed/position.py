@@ -28,7 +28,7 @@ import sympy as sp
 
 from . import values as v
 from .functions import ordered
-from .gaps import TIGHT
+from .gaps import nearness
 from .independent import MONOMIALS, VALUES, Independent, Met, Rounded, Several, box, exponents
 from .letters import TRANSPOSE
 from .places import places, residue
@@ -94,8 +94,7 @@ class Relation:
 
     def near(self, scope, ev):
         a, b = (float(ordered(ev.value(side, scope))) for side in self.sides)
-        near = TIGHT if self.sign in (r"\le", r"\ge") else ev.world.near
-        return abs(a - b) <= near * max(abs(a), abs(b))
+        return abs(a - b) <= nearness(self.sign, ev.world) * max(abs(a), abs(b))
 
 
 class Rounding:

@@ -42,13 +42,16 @@ class World:
     letters   TeX: value
     ranges    TeX of an index, or of any letter that runs: the values it runs through
     outcomes  for expectations: `(probability, letters)` of each case, whose sum is the mean
-    near      how close an inequality has to come at its closest, relative to its larger side
+    near      how close an inequality has to come at its closest, relative to its larger side;
+              inf: it need not come close
+    about     how close an approximation has to be in each case
     """
 
     letters: dict
     ranges: dict = field(default_factory=dict)
     outcomes: list = field(default_factory=list)
     near: float = 1e-9
+    about: float = 1e-9
 
     def __post_init__(self):
         self.letters = {canonical(key): value for key, value in self.letters.items()}

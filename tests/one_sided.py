@@ -1,0 +1,28 @@
+r"""False forms that the data met on one side alone: `(label, as printed, false)`.
+
+A bound was asked where it is close, and nowhere else; a length lay below the best one; a sequence
+had a token; of some numbers the largest came first; what followed from a premise had no other
+cause; a key had two dimensions. What is false of each stands beside it.
+"""
+# ruff: noqa: E501 (a row is an equation)
+
+# The first four came true until an approximation had to be one in each case, and the lengths of
+# segments lay on both sides; the others until the data did, but a form beside them was refused.
+ONE_SIDED = [
+    ("eq-equal-cosine-limit", r"&\quad<1+", r"&\quad\approx1+"),  # two tokens have half of the second term
+    ("eq-decode-intensity", r"<\frac{4n}{b_S}", r"\approx\frac{4n}{b_S}"),  # many tokens a call, or a narrow head
+    ("eq-tracking-life", r"<\frac{\ln2}{2}\,\exp(b)", r"\approx\frac{\ln2}{2}\,\exp(b)"),  # b = 1/2: 0.57 for 0.49
+    ("eq-backward-segments", r"2\sqrt{2N}-1", r"4m-1"),  # one segment, m = N: 2 N states
+    ("eq-grad-memory", r"2\sqrt N-1", r"2m-1"),  # m = N = 4: 4 states
+    ("eq-grad-memory", r"2\sqrt N-1", r"\sqrt N+m-1"),  # m above the root of N
+    ("eq-slot-room", r"&\le\Bigl\lceil\frac{L_n}{C}\Bigr\rceil+1", r"&\le2\,\Bigl\lceil\frac{L_n}{C}\Bigr\rceil"),  # an empty sequence has a slot and no chunk
+    ("eq-recall-floor", r"\frac1n\sum_{j}x_j", r"\frac{1}{n-1}\sum_{j<n}x_j"),  # the last key is faint
+]  # fmt: skip
+
+# And these: until the converse of an implication was an altered form, and one dimension a border.
+# The last came true as well, but a form beside it was refused.
+NOT_ASKED = [
+    ("eq-reverse-map", r"\mathrm{d}\mathbf{O}=\mathbf{0}\ \Longrightarrow\ \mathrm{d}\mathbf{S}=\mathrm{d}\mathbf{S}'\,\mathbf{F}^\top", r"\mathrm{d}\mathbf{S}=\mathrm{d}\mathbf{S}'\,\mathbf{F}^\top\ \Longrightarrow\ \mathrm{d}\mathbf{O}=\mathbf{0}"),  # queries of zero
+    ("eq-shard-felt", r"\|\mathbf{F}^t\|_2&\le\exp\bar c_t\\", r"\|\mathbf{F}^t\|_2&\le\exp\bar c_t,\quad\|\mathbf{F}^1\|_2=\exp\bar c_1\\"),  # in one dimension nothing is across a key
+    ("eq-padding-token", "&\\boldsymbol{k}_t=\\boldsymbol{0},\\quad\\boldsymbol{v}_t=\\boldsymbol{0},\\quad g_t=\\beta_t=0\\\\\n&\\Longrightarrow\\quad\\boldsymbol{\\delta}_t=\\boldsymbol{0},\\quad\\mathbf{S}_t=\\mathbf{S}_{t-1}.", "&\\boldsymbol{\\delta}_t=\\boldsymbol{0},\\quad\\mathbf{S}_t=\\mathbf{S}_{t-1}\\\\\n&\\Longrightarrow\\quad g_t=\\beta_t=0."),  # a strength, and a key and a value of zero
+]  # fmt: skip
