@@ -136,7 +136,7 @@ class Forward:
         return self(q, k, v, g, beta, S, cu_seqlens)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)  # of thousands, the garbage collector would look through all
 def forward_steps(forward, B, T, N, hopper):
     """What the forward pass does for N sequences in a batch of these sizes; on `hopper` or not."""
     plan, found = forward.plan, Steps()
