@@ -10,7 +10,7 @@ from ... import delta_rule
 from ..ch05_cost import multiplications_of_a_step
 from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, across, beyond, case, sizes, strengths
 from .draws import gradient
-from .rule import eye, inputs, isotropic, orthonormal, run, step, with_letters, world_of
+from .rule import eye, inputs, isotropic, orthonormal, run, sequence, step, with_letters, world_of
 from .values import Depends, Family, columns, entries, listed
 from .world import World
 
@@ -40,16 +40,18 @@ def descent(draw):
 
 
 def crossing(draw):
-    """Questions y at right angles to one key, to the sum of all, or to none."""
-    world = descent(draw)
-    ys = questions(draw.anew(2), world.letters[r"\mathbf{K}"])
-    return with_letters(world, {}, **{r"\boldsymbol{y}": ys})
+    """Questions y, some of which a token answers as before."""
+    ys = questions(draw.anew(2), sequence(draw, decay=False))
+    return with_letters(descent(draw), {}, **{r"\boldsymbol{y}": ys})
 
 
-def questions(draw, keys):
-    """Vectors at right angles to each key by itself, to the sum of all keys, and to none."""
-    rows = [*keys, keys.sum(0)]
-    return [across(draw, row[None]) for row in rows] + [draw.array(keys.shape[1], 1)]
+def questions(draw, x):
+    """Vectors at right angles to each key by itself, to the sum of all keys, and to none; and one
+    that the first token answers otherwise, but as long."""
+    rows = [*x.k, x.k.sum(0)]
+    turned = 2 * x.alpha[0] * x.deltas[0] @ x.S + (x.deltas[0] @ x.deltas[0]) * x.k[0]
+    ys = [across(draw, row[None]) for row in (*rows, turned)]
+    return [*ys, draw.array(x.k.shape[1], 1)]
 
 
 @cache
