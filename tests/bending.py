@@ -271,5 +271,12 @@ DESIGNED_TENTH = [
     ("eq-gdn-to-delta", r"\alpha_t = 1", r"\alpha_t\,\beta_t = \beta_t"),  # a strength of zero, and a decay
     ("eq-stream-settles", r"\frac{\mu\,\beta\,d_k}{2 - \beta}", r"\frac{\mu\,\beta\,d_k}{(2 - \beta)(1 - \beta)} - \frac{\mu\,\beta^2\,d_k}{(2 - \beta)(1 - \beta)}"),  # beta = 1
     ("eq-best-scale", r"\frac{x}{1+x}", r"\frac{x}{1-x^2} - \frac{x^2}{1-x^2}"),  # x = 1
+    # and after that
+    ("eq-wy-rank", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_1, \dots, \boldsymbol{k}_r", r"\text{if } \|\mathbf{P}^r\boldsymbol{y}\|^2 = \boldsymbol{y}^\top\mathbf{P}^r\boldsymbol{y}"),  # a projection
+    ("eq-wy-rank", r"&\le r, \\", r"&= \mathrm{rank}\,\Bigl(\sum_{i=1}^{r} \boldsymbol{k}_i\boldsymbol{k}_i^\top\Bigr), \\"),  # a strength of zero
+    ("eq-decay-semiseparable", r"\boldsymbol{\Gamma}_{RI} &= \boldsymbol{\Gamma}_{Rm}\, \boldsymbol{\Gamma}_{mI}", r"\mathrm{rank}\,(\boldsymbol{\Gamma}_{RI}) &= 1"),  # a reset after the cut
+    ("eq-gdn-residual", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_t", r"\text{if } \boldsymbol{y}^\top\mathbf{S}_{t-1}^\top\mathbf{S}_t\boldsymbol{y} = \alpha_t\,\|\mathbf{S}_{t-1}\boldsymbol{y}\|^2"),  # a correction across the old answer
+    ("eq-welch-bound", r"\sum_{i \ne j} \rho_{ij}^2", r"\sum_{\rho_{ij} \ne 1} \rho_{ij}^2"),  # a key that comes twice
+    ("eq-crosstalk-bound", r"\Bigl( \sum_{i \ne j} \|\boldsymbol{v}_i\|^2 \Bigr)", r"\Bigl( \sum_{\boldsymbol{v}_i \ne \boldsymbol{v}_j} \|\boldsymbol{v}_i\|^2 \Bigr)"),  # two pairs of one value
     ("eq-exact-recall", r"\mathbf{K}\mathbf{K}^\top = \mathbf{I}", r"\mathbf{K}^\top\mathbf{K} = \mathbf{I}"),  # a tight frame of more keys than dimensions
 ]  # fmt: skip
