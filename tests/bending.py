@@ -271,7 +271,8 @@ DESIGNED_TENTH = [
     ("eq-gdn-to-delta", r"\alpha_t = 1", r"\alpha_t\,\beta_t = \beta_t"),  # a strength of zero, and a decay
     ("eq-stream-settles", r"\frac{\mu\,\beta\,d_k}{2 - \beta}", r"\frac{\mu\,\beta\,d_k}{(2 - \beta)(1 - \beta)} - \frac{\mu\,\beta^2\,d_k}{(2 - \beta)(1 - \beta)}"),  # beta = 1
     ("eq-best-scale", r"\frac{x}{1+x}", r"\frac{x}{1-x^2} - \frac{x^2}{1-x^2}"),  # x = 1
-    # and after that
+    # and after that, the first passed
+    ("eq-proximal-step", r"\beta_t = \frac{\eta}{1 + \eta\,\|\boldsymbol{k}_t\|^2}", r"\beta_t^2\,(1 + \eta\,\|\boldsymbol{k}_t\|^2) = \beta_t\,\eta"),  # a strength of 0
     ("eq-wy-rank", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_1, \dots, \boldsymbol{k}_r", r"\text{if } \|\mathbf{P}^r\boldsymbol{y}\|^2 = \boldsymbol{y}^\top\mathbf{P}^r\boldsymbol{y}"),  # a projection
     ("eq-wy-rank", r"&\le r, \\", r"&= \mathrm{rank}\,\Bigl(\sum_{i=1}^{r} \boldsymbol{k}_i\boldsymbol{k}_i^\top\Bigr), \\"),  # a strength of zero
     ("eq-decay-semiseparable", r"\boldsymbol{\Gamma}_{RI} &= \boldsymbol{\Gamma}_{Rm}\, \boldsymbol{\Gamma}_{mI}", r"\mathrm{rank}\,(\boldsymbol{\Gamma}_{RI}) &= 1"),  # a reset after the cut

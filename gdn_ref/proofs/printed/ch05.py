@@ -56,6 +56,7 @@ printed(
     "eq-proximal-step",
     w.trade_off,
     against="the token loop, and a least-squares solver",
+    no_value={r"2\eta": "the text: a trust above zero"},
     arithmetic="float64",
 )
 printed("eq-sigmoid-trust", w.trusts, against="a least-squares solver", arithmetic="float64")

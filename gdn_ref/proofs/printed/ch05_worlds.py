@@ -72,8 +72,8 @@ def trade_off(draw):
     """The least value of the trade-off is that at the loop's state, where beta is as claimed.
 
     Its minimum is among the candidates, row by row by a solver of least squares, and so are other
-    matrices near and far. Some tokens have another strength: one the same with the other sign,
-    one that leaves as much of the old value with the other sign.
+    matrices near and far. Some tokens have another strength: one of 0, one the same with the other
+    sign, one that leaves as much of the old value with the other sign.
     """
     given = (8, 2, 3) if case(draw) == SINGLE else ()
     q, k, v, alpha, beta, S = inputs(draw, *given, decay=False)
@@ -81,7 +81,7 @@ def trade_off(draw):
     wishes = [np.vstack([key, np.eye(d_k) / np.sqrt(eta)]) for key in k]  # recall, and stay
     gains = [np.linalg.lstsq(A, np.eye(d_k + 1)[:, 0], rcond=None)[0] for A in wishes]
     beta = np.array([g @ key / (key @ key) for g, key in zip(gains, k, strict=True)])
-    beta[1::3] = [0.3, *(-beta[4:5]), 0.7][: len(beta[1::3])]
+    beta[1::3] = [0, *(-beta[4:5]), 0.7][: len(beta[1::3])]
     beta[3] = 2 / (k[3] @ k[3]) - beta[3]
     x = run(draw, q, k, v, alpha, beta, S)
 
