@@ -250,3 +250,34 @@ DESIGNED_NINTH = [  # the first two passed, until a sigmoid was asked where it i
     ("eq-block", r"\mathrm{softplus}(\boldsymbol a+", r"\mathrm{softplus}(-\ln(\sigma(-40-\boldsymbol a))-40+"),  # a below -40
     ("eq-decay-gate", r"\mathrm{softplus}(x_t)", r"\mathrm{softplus}(-\ln(\sigma(-40-x_t))-40)"),  # x below -40
 ]  # fmt: skip
+
+# A tenth set: a key, or a value, that comes twice; zeros of a divisor beside one that is excused; a
+# premise that follows from the claim and is less than it.
+PASSED_TENTH = [  # until divisors were named, and the data had such cases
+    ("eq-crosstalk", r"\sum_{i \ne j}", r"\sum_{\boldsymbol{k}_i \ne \boldsymbol{k}_j}"),  # a key that comes twice
+    ("eq-crosstalk-mean", r"\sum_{i \ne j}", r"\sum_{\boldsymbol{v}_i \ne \boldsymbol{v}_j}"),  # a value that comes twice
+    ("eq-margin-parts", r"\sum_{i \ne j}", r"\sum_{\rho_{ij} \ne 1}"),  # a key that comes twice
+    ("eq-chunk-storage", r"\frac{d_k\, d_v}{C} + C", r"\frac{d_k^2\, d_v}{C\,(d_k - d_v)} - \frac{d_k\, d_v^2}{C\,(d_k - d_v)} + C"),  # d_k = d_v
+    ("eq-half-life", r"\frac{1 - \alpha^n}{1 - \alpha} <", r"\frac{1 - \alpha^n}{(1 - \alpha)(1 - 2\alpha)} - \frac{2\alpha\,(1 - \alpha^n)}{(1 - \alpha)(1 - 2\alpha)} <"),  # alpha = 1/2
+    ("eq-transition-inverse", r"\frac{\beta}{1 - \beta\|\boldsymbol{k}\|^2}\,\boldsymbol{k}", r"\frac{\beta\,(2 - \beta\|\boldsymbol{k}\|^2)}{1 - \beta\|\boldsymbol{k}\|^2}\,(\mathbf{I} + \mathbf{P})^{-1}\boldsymbol{k}"),  # a reflection
+    ("eq-wy-rank", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_1, \dots, \boldsymbol{k}_r", r"\text{if } \mathbf{S}_r\boldsymbol{y} = \mathbf{S}\boldsymbol{y}"),  # more keys than d_v: what is read cancels
+]  # fmt: skip
+
+DESIGNED_TENTH = [
+    *PASSED_TENTH,
+    ("eq-erase-and-write", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_t", r"\text{if } \|\mathbf{S}_t\,\boldsymbol{y}\|^2 = \|\mathbf{S}_{t-1}\,\boldsymbol{y}\|^2"),  # the answer turns
+    ("eq-erase-and-write", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_t", r"\text{if } \boldsymbol{v}_t^\top\mathbf{S}_t\,\boldsymbol{y} = \boldsymbol{v}_t^\top\mathbf{S}_{t-1}\,\boldsymbol{y}"),  # a correction across the value
+    ("eq-gdn-residual", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_t", r"\text{if } \boldsymbol{v}_t^\top\mathbf{S}_t\boldsymbol{y} = \alpha_t\,\boldsymbol{v}_t^\top\mathbf{S}_{t-1}\boldsymbol{y}"),  # the same
+    ("eq-gdn-to-delta", r"\alpha_t = 1", r"\alpha_t\,\beta_t = \beta_t"),  # a strength of zero, and a decay
+    ("eq-stream-settles", r"\frac{\mu\,\beta\,d_k}{2 - \beta}", r"\frac{\mu\,\beta\,d_k}{(2 - \beta)(1 - \beta)} - \frac{\mu\,\beta^2\,d_k}{(2 - \beta)(1 - \beta)}"),  # beta = 1
+    ("eq-best-scale", r"\frac{x}{1+x}", r"\frac{x}{1-x^2} - \frac{x^2}{1-x^2}"),  # x = 1
+    # and after that, the first passed
+    ("eq-proximal-step", r"\beta_t = \frac{\eta}{1 + \eta\,\|\boldsymbol{k}_t\|^2}", r"\beta_t^2\,(1 + \eta\,\|\boldsymbol{k}_t\|^2) = \beta_t\,\eta"),  # a strength of 0
+    ("eq-wy-rank", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_1, \dots, \boldsymbol{k}_r", r"\text{if } \|\mathbf{P}^r\boldsymbol{y}\|^2 = \boldsymbol{y}^\top\mathbf{P}^r\boldsymbol{y}"),  # a projection
+    ("eq-wy-rank", r"&\le r, \\", r"&= \mathrm{rank}\,\Bigl(\sum_{i=1}^{r} \boldsymbol{k}_i\boldsymbol{k}_i^\top\Bigr), \\"),  # a strength of zero
+    ("eq-decay-semiseparable", r"\boldsymbol{\Gamma}_{RI} &= \boldsymbol{\Gamma}_{Rm}\, \boldsymbol{\Gamma}_{mI}", r"\mathrm{rank}\,(\boldsymbol{\Gamma}_{RI}) &= 1"),  # a reset after the cut
+    ("eq-gdn-residual", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_t", r"\text{if } \boldsymbol{y}^\top\mathbf{S}_{t-1}^\top\mathbf{S}_t\boldsymbol{y} = \alpha_t\,\|\mathbf{S}_{t-1}\boldsymbol{y}\|^2"),  # a correction across the old answer
+    ("eq-welch-bound", r"\sum_{i \ne j} \rho_{ij}^2", r"\sum_{\rho_{ij} \ne 1} \rho_{ij}^2"),  # a key that comes twice
+    ("eq-crosstalk-bound", r"\Bigl( \sum_{i \ne j} \|\boldsymbol{v}_i\|^2 \Bigr)", r"\Bigl( \sum_{\boldsymbol{v}_i \ne \boldsymbol{v}_j} \|\boldsymbol{v}_i\|^2 \Bigr)"),  # two pairs of one value
+    ("eq-exact-recall", r"\mathbf{K}\mathbf{K}^\top = \mathbf{I}", r"\mathbf{K}^\top\mathbf{K} = \mathbf{I}"),  # a tight frame of more keys than dimensions
+]  # fmt: skip

@@ -6,7 +6,13 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from bending import DESIGNED_EIGHTH, DESIGNED_NINTH, DESIGNED_SEVENTH, DESIGNED_SIXTH
+from bending import (
+    DESIGNED_EIGHTH,
+    DESIGNED_NINTH,
+    DESIGNED_SEVENTH,
+    DESIGNED_SIXTH,
+    DESIGNED_TENTH,
+)
 from coinciding import (
     BENT,
     DESIGNED,
@@ -95,7 +101,8 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
     + DESIGNED_SIXTH
     + DESIGNED_SEVENTH
     + DESIGNED_EIGHTH
-    + DESIGNED_NINTH,
+    + DESIGNED_NINTH
+    + DESIGNED_TENTH,
 )
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""
@@ -138,5 +145,6 @@ def test_slips_in_every_chapter():
     assert len(seventh) == len(DESIGNED_SEVENTH) >= 30
     eighth = {*DESIGNED_EIGHTH} - seventh - sixth - fifth - third - again - {*DESIGNED, *FALSIFIED}
     assert len(eighth) == len(DESIGNED_EIGHTH) >= 26
+    assert len({*DESIGNED_TENTH} - eighth - seventh - sixth - fifth) == len(DESIGNED_TENTH) >= 14
     for forms in (again, third, fifth, sixth):
         assert len({source.displays()[label].notebook for label, _, _ in forms}) >= 18

@@ -1,4 +1,4 @@
-r"""A display that divides has no value somewhere: where a letter is zero, or another number."""
+r"""A display that divides has no value somewhere: by what it divides is said."""
 
 import numpy as np
 import pytest
@@ -22,20 +22,31 @@ WORLD = World(
 @pytest.mark.parametrize(
     "tex, where",
     [
-        (rf"{S} = \frac{{\|{S}\|^2{S}}}{{\|{S}\|^2}}", [S]),
-        (rf"{S}^{{-1}}{S} = {S}{S}^{{-1}}", [S]),
-        (rf"{K}_t = \frac{{{K}_t{K}_t^\top{K}_t}}{{{K}_t^\top{K}_t}}", [K]),
-        (r"a = (a^{-1})^{-1}", ["a"]),
-        (r"a = \frac{a^2+a}{1+a}", [r"a \ne 0"]),  # at -1
-        (r"a = \Bigl(\frac{1}{2-a}\Bigr)^{-1}+2a-2", [r"a \ne 0"]),
+        (rf"{S} = \frac{{\|{S}\|^2{S}}}{{\|{S}\|^2}}", [rf"\|{S}\|^{{2}}"]),
+        (rf"{S}^{{-1}}{S} = {S}{S}^{{-1}}", [rf"{S}^{{- 1}}"]),
+        (
+            rf"{K}_t = \frac{{{K}_t{K}_t^\top{K}_t}}{{{K}_t^\top{K}_t}}",
+            [rf"{K}_{{t}}^{{\top}}{K}_{{t}}"],
+        ),
+        (r"a = (a^{-1})^{-1}", ["a^{- 1}"]),
+        (r"a = \frac{a^2+a}{1+a}", ["1 + a"]),  # at -1
+        (r"a = \Bigl(\frac{1}{2-a}\Bigr)^{-1}+2a-2", ["2 - a"]),
         (
             rf"a = \Bigl(\frac{{1}}{{a-\|{K}_t\|^2}}\Bigr)^{{-1}}+\|{K}_t\|^2",
-            [r"a \ne 0", rf"{K} \ne 0"],
+            [
+                rf"(\frac{{1}}{{a - \|{K}_{{t}}\|^{{2}}}})^{{- 1}}",
+                rf"a - \|{K}_{{t}}\|^{{2}}",
+            ],
         ),
         (r"a = \frac{a^3+a}{1+a^2}", []),
-        (r"a = \frac{2a}{d-1}", ["d"]),
-        (r"a = a\Bigl(\frac{d}{d-e}\Bigr)^{-1}+\frac{a\,e}{d}", ["d", "e"]),
-        (rf"{S} = ({S}+\mathbf{{I}})^{{-1}}({S}+\mathbf{{I}}){S}", [rf"{S} \ne 0"]),
+        (r"a = \frac{2a}{d-1}", ["d - 1"]),
+        (r"a = a\Bigl(\frac{d}{d-e}\Bigr)^{-1}+\frac{a\,e}{d}", ["d - e"]),
+        (r"a = \frac{a}{1-a} - \frac{a^2}{1-a}", ["1 - a"]),
+        (r"a = \frac{2a}{(a-1)(a+2)} + \frac{a^3+a^2-4a}{(a-1)(a+2)}", ["(a - 1)(a + 2)"]),
+        (
+            rf"{S} = ({S}+\mathbf{{I}})^{{-1}}({S}+\mathbf{{I}}){S}",
+            [rf"({S} + \mathbf{{I}})^{{- 1}}"],
+        ),
         (r"x = \frac{x\,c}{c}", ["c"]),
         (r"x = \Bigl(\frac1x\Bigr)^{-1}", ["x"]),
         (r"x = \Bigl(\frac1x\Bigr)^{-1} \quad \text{if } x \ne 0", []),

@@ -120,7 +120,8 @@ def _same(edit, evaluator):
     values = [evaluator.last.get(id(part)) for part in edit.parts]
     if not values or not all(isinstance(x, np.ndarray) for x in values):
         return ""
-    if edit.kind == "transpose" and distance(values[0], values[0].T) < 1e-14:
+    x, square = values[0], values[0].shape == values[0].T.shape
+    if edit.kind == "transpose" and square and distance(x, x.T) < 1e-14:
         return "a symmetric matrix"
     if not all(map(is_exact, values)):
         return ""

@@ -3,7 +3,7 @@ r"""The cases that the draws of a world have together, and which of them its dat
 One draw is as general as it can be: any sizes, keys of any length that are correlated. In the
 others sizes differ, keys have length one or depend on one another, strengths are 0, 1 and 2, a
 query is orthogonal to some keys, and one draw has a single token. In the long one A^16 is not zero:
-a few powers of A do not make up the inverse of I + A.
+a few powers of A do not make up the inverse of I + A; a key comes twice there, and a value.
 """
 
 import numpy as np
@@ -72,6 +72,7 @@ def keys(draw, T, d_k):
         return k[:, :2] @ draw.array(2, d_k)  # of rank 2, fewer than tokens and dimensions
     if case(draw) == LONG:
         k[2:4] = on_the_sphere(draw.array(2, d_k - 1))
+        k[6:7] = k[4:5]
     if draw.exact:
         return k
     k = k + draw.array(1, d_k)
@@ -84,6 +85,14 @@ def orthonormal(k):
     if len(k) > 4 or k.shape[1] < 4:
         raise Refused(f"no {len(k)} orthonormal keys at hand in {k.shape[1]} dimensions")
     return np.pad(HADAMARD[: len(k)], ((0, 0), (0, k.shape[1] - 4)))
+
+
+def values(draw, T, d_v):
+    """The values of a draw; in the long one two tokens, whose keys differ, have one value."""
+    v = draw.array(T, d_v)
+    if case(draw) == LONG and T > FEW:
+        v[7] = v[5]
+    return v
 
 
 def state(draw, d_v, d_k):

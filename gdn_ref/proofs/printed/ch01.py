@@ -189,9 +189,9 @@ def normalised(draw):
     return World(world.letters | {r"\boldsymbol{z}_": columns(z, 0)}, ranges=world.ranges)
 
 
-DIVIDED = dict.fromkeys(
-    [r"\boldsymbol{z}", r"\boldsymbol{q}"], "the text: the sum of the weights is no zero"
-)
+DIVIDED = {
+    r"\boldsymbol{z}_{t}^{\top}\boldsymbol{q}_{t}": "the text: the sum of the weights is no zero"
+}
 printed(
     "eq-normalised-linear-attention",
     normalised,

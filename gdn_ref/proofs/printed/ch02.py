@@ -56,7 +56,7 @@ printed(
     worlds.numbers,
     against="both sides multiplied out",
     anything=r"\lambda x",
-    no_value={r"x \ne 0": "a size of crosstalk: not negative"},
+    no_value={"1 + x": "a size of crosstalk: not negative"},
     equal={r"sign of \lambda; sign of \lambda": "the identity at the negative of lambda"},
 )
 printed(
@@ -99,7 +99,7 @@ printed(
     "eq-margin-pairs",
     worlds.full,
     against="the two rules of thumb before it, by bisection",
-    no_value={"N": "one value has no rival"},
+    no_value={r"2\ln N": "one value has no rival"},
     arithmetic="float64",
 )
 printed("eq-overwrite", linear, against=LOOP)

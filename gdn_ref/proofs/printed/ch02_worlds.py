@@ -37,10 +37,11 @@ def written(draw):
 
 @cache
 def bounded(draw, length=1):
-    """Unit keys, as fractions. At one key, another in each draw, all other values pull the same
-    way: the worst case."""
+    """Unit keys, as fractions, one of them twice. At one key, another in each draw, all other
+    values pull the same way: the worst case."""
     rng, n, worst = draw.anew().rng, 6, draw.seed % 6
     k = length * on_the_sphere(fractions(rng.integers(1, 6, (n, 2)) * rng.choice([-1, 1], (n, 2))))
+    k[4] = k[3]
     v, common = fractions(rng.integers(-5, 6, (n, 2))), fractions(rng.integers(1, 6, 2))
     others = np.arange(n) != worst
     v[others] = np.outer(k[others] @ k[worst], common)
@@ -74,6 +75,7 @@ def averaged(draw, length=1, isotropic=True):
     uniform unit keys: the crosstalk is quadratic in each key, so nothing else of them counts."""
     n, d_k, d_v = AVERAGED[_place(draw) % len(AVERAGED)]
     v = draw.anew().array(n, d_v)
+    v[3:4] = v[:1]  # a value that comes twice
     units = length * signed_units(d_k)[:: 1 if isotropic else 2]
     cases = list(product(*own_bases(draw.anew(1), units, n)))
     outcomes = []
@@ -88,9 +90,10 @@ def averaged(draw, length=1, isotropic=True):
 
 @cache
 def spread(draw, length=1):
-    """Unit keys, more than dimensions, as many and fewer."""
+    """Unit keys, more than dimensions, as many and fewer; of six or more one comes twice."""
     n, d_k = SPREAD[_place(draw) % len(SPREAD)]
     k = length * on_the_sphere(draw.anew().array(n, d_k - 1))
+    k[5:6] = k[4:5]
     letters = {"n": n, "d_k": d_k, r"\mathbf{K}": k, r"\rho_": overlaps(k)}
     return World(letters, ranges={"i": range(1, n + 1), "j": range(1, n + 1)})
 
@@ -222,6 +225,7 @@ def one_margin(draw, of_keys=1, of_values=1):
     n, d_k, d_v = [(6, 4, 3), (3, 5, 2), (4, 2, 3), (2, 3, 4), (1, 2, 2)][case(draw)]
     k = of_keys * on_the_sphere(draw.array(n, d_k - 1))
     v = of_values * on_the_sphere(draw.array(n + 1, d_v - 1))
+    k[3:4], v[3:4] = k[2:3], v[:1]  # a key that comes twice, and a value
     states, _ = run(k, k, v[:n], v[:n].T @ k * 0)
     m = [(v[j] - v[n]) @ states[-1] @ k[j] for j in range(n)]
     letters = {

@@ -103,9 +103,7 @@ printed(
     chunk_sizes,
     against=SIZE_BY_SIZE,
     tied="d_k",
-    no_value=dict.fromkeys(
-        [r"\rho \ne 0", r"\bar{d} \ne 0"], "a ratio of two speeds, and a mean of sizes"
-    ),
+    no_value={r"\frac{1}{2}\rho b_{S}\bar{d}": "a ratio of two speeds, and a mean of sizes"},
     **COUNT,
 )
 
@@ -122,13 +120,13 @@ printed(
     "eq-complete-square",
     numbers,
     anything="x y C",
-    no_value=dict.fromkeys(["C", "x", r"y \ne 0"], POSITIVE),
+    no_value=dict.fromkeys(["C", "xy", "y/x", "x"], POSITIVE),
     **REALS,
 )
 printed(
     "eq-chunk-storage",
     numbers,
     anything="C d_k d_v",
-    no_value=dict.fromkeys(["C", r"d_{k} \ne 0", r"d_{v} \ne 0"], POSITIVE),
+    no_value=dict.fromkeys(["C", "d_{k}d_{v}"], POSITIVE),
     **REALS,
 )

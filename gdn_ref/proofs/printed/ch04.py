@@ -39,14 +39,16 @@ printed(
         r"\ln\alpha for g": LOGARITHM,
         "minus what is in |g|": "the logarithm of a decay below 1 is negative",
     },
-    no_value=dict.fromkeys([r"\alpha", r"\alpha \ne 0", "g"], "the text: 0 < alpha < 1"),
+    no_value=dict.fromkeys(
+        [r"- \ln\alpha", r"\alpha", "|g|", r"1 - \alpha"], "the text: 0 < alpha < 1"
+    ),
     **REAL,
 )
 printed(
     "eq-decay-recall",
     worlds.stream,
     against="the loop's errors, averaged over keys",
-    no_value={r"\alpha \ne 0": "without decay the sum has no limit"},
+    no_value={r"1 - \alpha^{2}": "without decay the sum has no limit"},
     **REAL,
 )
 printed("eq-best-decay", worlds.best_decays, against="dual numbers and bisection", **REAL)
@@ -55,7 +57,7 @@ printed(
     "eq-gate-gradient",
     worlds.gate,
     against="autograd through gdn_ref.ops.log_decay",
-    no_value=dict.fromkeys([r"\partial A\_log", r"\partial a"], "the notation of a derivative"),
+    no_value=dict.fromkeys([r"\partial A\_log", r"\partial a_{t}"], "the notation of a derivative"),
     **REAL,
 )
 printed("eq-scalar-decay-chunk", fading, against=LOOP)

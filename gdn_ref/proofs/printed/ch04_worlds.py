@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 
 from ... import scalar_decay
+from . import cases
 from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, case, sizes
 from .draws import Draw
 from .memory import decays, fading, weights
@@ -60,11 +61,12 @@ def masked_sums(draw):
 def blocks(draw):
     """A run cut after token m: readers R, writers I, and the decays from and to the cut.
 
-    One token alone has no cut: there the longest run is cut once more.
+    One token alone has no cut: there the longest run is cut once more. A reset is the first reader.
     """
     world = fading(Draw(True, 1) if case(draw) == SINGLE else draw)
     T = world.letters["C"]
     m = {GENERIC: T - 3, UNIT: 2, DEPENDENT: 4, LONG: 9, SINGLE: 13}[case(draw)]
+    m = T // 2 if draw.easy == cases.RESET else m
     Gamma, K, Q = (world.letters[x] for x in (r"\boldsymbol{\Gamma}", r"\mathbf{K}", r"\mathbf{Q}"))
     letters = {
         "m": m, "R": np.arange(m + 1, T + 1), "I": np.arange(1, m + 1),

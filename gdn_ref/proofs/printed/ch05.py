@@ -9,7 +9,8 @@ from .rule import ungated
 LOOP = "the token loop"
 
 ANY_STATE = r"\mathbf{S}"  # two functions of it
-NO_KEY = {r"\boldsymbol{k}": "a full step divides by the square of the key's length"}
+LENGTHS = (r"\|\boldsymbol{k}_{t}\|^{2}", r"\|\boldsymbol{k}_{t}\|")
+SQUARED, LENGTH = ({x: "a full step divides by the square of the key's length"} for x in LENGTHS)
 
 printed(
     "eq-recall-loss",
@@ -33,7 +34,7 @@ printed(
     "eq-exact-rewrite",
     w.full_steps,
     against="the token loop with beta = 1 / ||k||^2",
-    no_value=NO_KEY,
+    no_value=SQUARED,
     needs={"a full step": partial(w.full_steps, share=2)},
     equal={
         r"\mathbf{S}_{t - 1} for \mathbf{S}_{t}; \mathbf{S}_{t} for \mathbf{S}_{t - 1}": "by the "
@@ -44,7 +45,7 @@ printed(
     "eq-smallest-change",
     w.full_steps,
     against="the token loop, and another matrix that recalls",
-    no_value=NO_KEY,
+    no_value=LENGTH,
     needs={
         "a full step": partial(w.full_steps, share=2),
         "a matrix that recalls the pair": partial(w.full_steps, recalling=False),
@@ -55,6 +56,7 @@ printed(
     "eq-proximal-step",
     w.trade_off,
     against="the token loop, and a least-squares solver",
+    no_value={r"2\eta": "the text: a trust above zero"},
     arithmetic="float64",
 )
 printed("eq-sigmoid-trust", w.trusts, against="a least-squares solver", arithmetic="float64")
@@ -87,7 +89,7 @@ printed(
     "eq-delta-least-squares",
     w.rounds,
     against="2000 rounds of gdn_ref.delta_rule.recurrent",
-    no_value={r"\mathbf{K}": "the text: independent keys"},
+    no_value={r"(\mathbf{K}\mathbf{K}^{\top})^{- 1}": "the text: independent keys"},
     arithmetic="float64",
 )
 printed(
@@ -101,7 +103,7 @@ printed(
     "eq-stream-settles",
     w.settled,
     against="the fixed point of the mean over all tokens",
-    no_value={r"\beta \ne 0": "the text: a strength below 2"},
+    no_value={r"2 - \beta": "the text: a strength below 2"},
     needs={"no preferred direction of the keys": partial(w.settled, directions=1)},
 )
 printed(

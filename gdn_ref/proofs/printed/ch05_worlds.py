@@ -10,7 +10,7 @@ from ... import delta_rule
 from ..ch05_cost import multiplications_of_a_step
 from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, across, beyond, case, sizes, strengths
 from .draws import gradient
-from .rule import eye, inputs, isotropic, orthonormal, run, step, with_letters, world_of
+from .rule import eye, inputs, isotropic, orthonormal, run, sequence, step, with_letters, world_of
 from .values import Depends, Family, columns, entries, listed
 from .world import World
 
@@ -40,16 +40,18 @@ def descent(draw):
 
 
 def crossing(draw):
-    """Questions y at right angles to one key, to the sum of all, or to none."""
-    world = descent(draw)
-    ys = questions(draw.anew(2), world.letters[r"\mathbf{K}"])
-    return with_letters(world, {}, **{r"\boldsymbol{y}": ys})
+    """Questions y, some of which a token answers as before."""
+    ys = questions(draw.anew(2), sequence(draw, decay=False))
+    return with_letters(descent(draw), {}, **{r"\boldsymbol{y}": ys})
 
 
-def questions(draw, keys):
-    """Vectors at right angles to each key by itself, to the sum of all keys, and to none."""
-    rows = [*keys, keys.sum(0)]
-    return [across(draw, row[None]) for row in rows] + [draw.array(keys.shape[1], 1)]
+def questions(draw, x):
+    """Vectors at right angles to each key by itself, to the sum of all keys, and to none; and one
+    that the first token answers otherwise, but as long."""
+    rows = [*x.k, x.k.sum(0)]
+    turned = 2 * x.alpha[0] * x.deltas[0] @ x.S + (x.deltas[0] @ x.deltas[0]) * x.k[0]
+    ys = [across(draw, row[None]) for row in (*rows, turned)]
+    return [*ys, draw.array(x.k.shape[1], 1)]
 
 
 @cache
@@ -70,8 +72,8 @@ def trade_off(draw):
     """The least value of the trade-off is that at the loop's state, where beta is as claimed.
 
     Its minimum is among the candidates, row by row by a solver of least squares, and so are other
-    matrices near and far. Some tokens have another strength: one the same with the other sign,
-    one that leaves as much of the old value with the other sign.
+    matrices near and far. Some tokens have another strength: one of 0, one the same with the other
+    sign, one that leaves as much of the old value with the other sign.
     """
     given = (8, 2, 3) if case(draw) == SINGLE else ()
     q, k, v, alpha, beta, S = inputs(draw, *given, decay=False)
@@ -79,7 +81,7 @@ def trade_off(draw):
     wishes = [np.vstack([key, np.eye(d_k) / np.sqrt(eta)]) for key in k]  # recall, and stay
     gains = [np.linalg.lstsq(A, np.eye(d_k + 1)[:, 0], rcond=None)[0] for A in wishes]
     beta = np.array([g @ key / (key @ key) for g, key in zip(gains, k, strict=True)])
-    beta[1::3] = [0.3, *(-beta[4:5]), 0.7][: len(beta[1::3])]
+    beta[1::3] = [0, *(-beta[4:5]), 0.7][: len(beta[1::3])]
     beta[3] = 2 / (k[3] @ k[3]) - beta[3]
     x = run(draw, q, k, v, alpha, beta, S)
 

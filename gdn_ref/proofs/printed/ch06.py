@@ -39,7 +39,7 @@ printed(
 printed("eq-transition-eigenvalues", w.one_key, against=MAP, anything=r"\lambda")
 printed("eq-transition-determinant", w.one_key, against=MAP)
 INVERSE = dict.fromkeys(
-    [r"\mathbf{P}", r"\beta \ne 0", r"\boldsymbol{k} \ne 0"],
+    [r"\mathbf{P}^{- 1}", r"1 - \beta\|\boldsymbol{k}\|^{2}"],
     "the text says where there is an inverse",
 )
 printed("eq-transition-inverse", w.one_key, against=MAP, no_value=INVERSE)
@@ -51,7 +51,7 @@ printed(
     w.normalised,
     against="gdn_ref.ops.unit_rows",
     arithmetic="float64",
-    no_value={r"\epsilon \ne 0": "the text: a positive number"},
+    no_value={r"\|\boldsymbol{x}\|^{2} + \epsilon": "the text: a positive number"},
 )
 UNIT = "a key of unit length"
 printed("eq-parity", w.bits, against=LOOP, needs={UNIT: partial(w.bits, length=2)})

@@ -53,8 +53,10 @@ def counted_vectors(draw):
 
 @cache
 def ranks(draw):
-    """Tokens, fewer and more than dimensions, the last key but one in the span of the first two;
-    questions at right angles to the first r keys, to some of these, to their sum, and to none."""
+    """Tokens, fewer and more than dimensions, in one draw the first a full step, the last key but
+    one in the span of the first two; questions at right angles to the first r
+    keys, to some of these, to their sum, and to none, and one that the last state answers as the
+    first does."""
     T, d_k = {GENERIC: (4, 6), UNIT: (5, 4), DEPENDENT: (6, 7), LONG: (3, 4), SINGLE: (1, 3)}[
         case(draw)
     ]
@@ -62,12 +64,15 @@ def ranks(draw):
     k = k / 4
     if T > 3:
         k[-2] = k[0] + k[1] * 2
-    world = world_of(draw, run(draw, q, k, v, alpha, beta, S), decay=False)
+    if case(draw) == UNIT:
+        beta[0] = 1 / (k[0] @ k[0])
+    x = run(draw, q, k, v, alpha, beta, S)
     some = [[0], [0, 1], [0, 1, 2], [1, 2], [0, 2], [2]]
     more = draw.anew(2)
     ys = [across(more, k[at]) for at in some if max(at) < max(T - 1, 1)]
     ys += [across(more, k.sum(0)[None]), across(more, k[:2].sum(0)[None]), more.array(d_k, 1)]
-    return with_letters(world, {}, **{r"\boldsymbol{y}": ys})
+    ys += [across(more, x.states[-1] - S)] if T > 3 else []
+    return with_letters(world_of(draw, x, decay=False), {}, **{r"\boldsymbol{y}": ys})
 
 
 @cache

@@ -60,7 +60,7 @@ printed(
     against="exact inverses",
     anything=r"\mathbf{X}_e \mathbf{X}_l \mathbf{Y}",
     no_value=dict.fromkeys(
-        [r"\mathbf{X}_{e}", r"\mathbf{X}_{l}"], "inverses of triangles with ones"
+        [r"\mathbf{X}_{e}^{- 1}", r"\mathbf{X}_{l}^{- 1}"], "inverses of triangles with ones"
     ),
 )
 printed(

@@ -31,9 +31,9 @@ printed(
     arithmetic="float64",
     equal={"minus what is in |g|": "the logarithm of a decay below 1 is negative"},
     no_value={
-        r"\rho": "a share that is neither all nor nothing",
-        r"g \ne 0": "the logarithm of a decay is not positive",
-        r"\beta \ne 0": "a strength from 0 to 2",
+        r"- \ln\rho": "a share that is not all",
+        r"\rho": "a share that is not nothing",
+        r"2|g| + \beta(2 - \beta)/d_{k}": "a strength from 0 to 2",
     },
 )
 printed("eq-gdn-loss", w.descent, against="the token loop, derivatives by dual numbers")

@@ -27,9 +27,9 @@ from .world import World
 
 @cache
 def crossing(draw):
-    """Questions y at right angles to one key, to the sum of all, or to none."""
+    """Questions y, some of which a token answers as the decayed state did."""
     x = sequence(draw)
-    ys = questions(draw.anew(2), x.k)
+    ys = questions(draw.anew(2), x)
     lengths = {"n": Depends(lambda at: x.k[at["t"] - 1] @ x.k[at["t"] - 1])}
     return with_letters(rule(draw), lengths, **{r"\boldsymbol{y}": ys})
 
@@ -108,6 +108,7 @@ def divided_values(draw):
     """Every token writes its value divided by its strength."""
     T, d_k, d_v = sizes(draw)
     q, k, v, alpha, beta, S = inputs(draw, T=T, d_k=d_k, d_v=d_v)
+    beta = np.where(beta == 0, alpha, beta)  # none of them is zero
     x = run(draw, q, k, v / beta[:, None], alpha, beta, S)
     world = world_of(draw, x)
     return with_letters(world, {r"\boldsymbol{v}_": columns(v), r"\mathbf{V}": v})

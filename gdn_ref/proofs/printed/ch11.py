@@ -18,8 +18,11 @@ from .world import World
 
 LOOP = "the token loop"
 
-for label, gamma in (("divided", r"\gamma"), ("similarity", r"\mathbf{D}_{\gamma}")):
-    no_value = {gamma: "the text: no decay is zero"}
+GAMMAS = {
+    "divided": [r"\gamma_{r}", r"\gamma_{r - 1}"], "similarity": [r"\mathbf{D}_{\gamma}^{- 1}"],
+}  # fmt: skip
+for label, gammas in GAMMAS.items():
+    no_value = dict.fromkeys(gammas, "the text: no decay is zero")
     printed(f"eq-gdn-{label}", rule, against=LOOP, excluded=cases.RESET, no_value=no_value)
 printed("eq-gdn-unrolled eq-gdn-transition", rule, against=LOOP)
 printed("eq-gdn-writes", rule, against=LOOP, equal=ABOVE)

@@ -239,7 +239,7 @@ printed("eq-equal-cosine-gain", one_cosine, **SOLVE, **FLOAT)
 printed(
     "eq-equal-cosine-limit",
     partial(one_cosine, near=0.004, more=(200,)),
-    no_value={r"h \ne 0": "the text: |h| < 1"},
+    no_value={r"1 - h^{2}": "the text: |h| < 1"},
     **SOLVE,
     **FLOAT,
 )
@@ -260,14 +260,14 @@ printed(
     "eq-error-budget",
     stages,
     against=SIGNS,
-    no_value={r"\mathbf{O}": "an error relative to the outputs"},
+    no_value={r"\|\mathbf{O}\|^{2}": "an error relative to the outputs"},
     **FLOAT,
 )
 printed(
     "eq-chunk-stages",
     changed,
     against="dual numbers through the chunk form",
-    no_value={r"\mathbf{I}": "the identity is not zero"},
+    no_value={r"(\mathbf{I} + \tilde{\mathbf{A}})^{- 1}": "the identity is not zero"},
 )
 ANY_TWO = "the bound holds for any two of the sums"
 printed(

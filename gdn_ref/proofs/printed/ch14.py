@@ -211,7 +211,7 @@ printed(
     "eq-share-of-chunks",
     shares,
     against="linear equations: all programs end together",
-    no_value={r"x \ne 0": "x = 1 - eta, and eta is positive"},
+    no_value={"1 - x^{P}": "x = 1 - eta, and eta is positive"},
 )
 printed(
     "eq-four-limits",

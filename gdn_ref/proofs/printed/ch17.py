@@ -146,7 +146,7 @@ printed(
     "eq-drift-mean",
     drift,
     against="every case of keys and roundings, computed",
-    no_value={r"\lambda \ne 0": "the text: below one"},
+    no_value={r"1 - \lambda^{n}": "the text: below one"},
 )
 printed(
     "eq-decay-stalls",

@@ -208,7 +208,7 @@ printed(
     no_value={"w": "a link has some bandwidth"},
     **CLOCKS,
 )
-BELOW = {"R": "of the ranks p below R; the others are asked, too"}
+BELOW = {"(R - p)": "of the ranks p below R; the others are asked, too"}
 printed("eq-tree-bytes", tree, against="bytes, counted", no_value=BELOW, **CLOCKS)
 printed("eq-exchange-bytes", sent, against="bytes, counted", few=FIVE, **CLOCKS)
 printed("eq-causal-work", causal, against="pairs, counted", **CLOCKS)
@@ -217,5 +217,5 @@ printed("eq-zigzag-steps", steps, against="messages, counted", **CLOCKS)
 printed("eq-halo-bytes", halo, against="bytes, counted", few=FIVE, **CLOCKS)
 printed("eq-shard-flops", rows, against="products, counted", **CLOCKS)
 printed("eq-relay-speedup", relay, against="runs on clocks", **CLOCKS)
-SHARE = {r"x \ne 0": "a ratio of two times"}
+SHARE = {"1 + x": "a ratio of two times"}
 printed("eq-shard-speedup", unequal, against="runs on clocks", no_value=SHARE, **CLOCKS)

@@ -156,8 +156,10 @@ printed(
     "eq-gate-start",
     fresh,
     against="quadrature over A",
-    no_value=dict.fromkeys(["l", "u", r"\Delta_{0}"], "steps are positive")
-    | {r"A_{1} \ne 0": "the upper end of a range"},
+    no_value=dict.fromkeys(
+        [r"\frac{l}{\Delta_{0}}", r"\Delta_{0}", "u", "(u/l)"], "steps are positive"
+    )
+    | {"A_{1} - A_{0}": "the two ends of a range"},
     **REAL,
 )
 ROOT = {"r": "under the root something is added"}
@@ -166,7 +168,7 @@ printed(
     "eq-gated-norm",
     gated_norm,
     anything=r"\boldsymbol{z}",
-    no_value=ROOT | {r"\varepsilon \ne 0": "positive"},
+    no_value=ROOT | {r"\frac{1}{d_{v}}\|\boldsymbol{o}\|^{2} + \varepsilon": "positive"},
     equal={
         r"\boldsymbol{n} for \frac{\boldsymbol{o}}{r}": "the page calls this quotient n",
     },
@@ -176,7 +178,7 @@ printed(
     "eq-norm-scale",
     gated_norm,
     anything=r"c \boldsymbol{o} \varepsilon",
-    no_value={"c": "a scale is not zero"},
+    no_value={"c^{2}": "a scale is not zero"},
     **NORM,
 )
 printed("eq-norm-gradient", gated_norm, against=AUTOGRAD, no_value=ROOT, **REAL)

@@ -227,7 +227,7 @@ printed(
     equal={f"{LEAST} for s": "the least scale is not below itself"},
     no_value={
         "m": "a margin",
-        "n": "one pair has no rival",
+        r"\frac{(n - 1)(1 - \varepsilon)}{\varepsilon}": "one pair has no rival",
         r"\varepsilon": "a share that is neither all nor nothing",
     },
 )

@@ -293,7 +293,7 @@ def by_count(found):
 
 LOOP = "the token loop with one-hot values"
 FLOAT = {"arithmetic": "float64"}
-OWN = {r"\Omega": "relative to the weight of the pair itself"}
+OWN = {r"\Omega_{jj}^{2}": "relative to the weight of the pair itself"}
 printed("eq-recall-weights", reads, against=LOOP, no_value=OWN)
 printed(
     "eq-recall-scores",
@@ -314,7 +314,7 @@ printed(
     "eq-recall-vocabulary",
     tables,
     against="every choice of symbols",
-    no_value={"N_{k}": "more symbols than one"},
+    no_value={"N_{k} - 1": "more symbols than one"},
     **FLOAT,
 )
 KEYS = "every key of a cubature of degree 5"

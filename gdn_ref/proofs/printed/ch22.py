@@ -145,6 +145,6 @@ printed(
     "eq-tracking-life",
     strong,
     against="bisection",
-    no_value={r"\rho": "a share that is neither all nor nothing"},
+    no_value={r"- \ln\rho": "a share that is not all", r"\rho": "a share that is not nothing"},
     **FLOAT,
 )

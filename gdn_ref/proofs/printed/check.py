@@ -119,7 +119,7 @@ def printed(
     excluded : str
         A border of the data (`cases.BORDERS`, `cases.RESET`) that the page excludes in words.
     no_value : dict, optional
-        Letters for which it has none somewhere (`undefined`), and why they are not there.
+        What it divides by that is zero somewhere (`undefined`), and why it is not so there.
     """
     if arithmetic not in ARITHMETIC:
         raise ValueError(f"arithmetic: expected one of {', '.join(ARITHMETIC)}, got {arithmetic!r}")
@@ -255,7 +255,7 @@ def _evaluated(entry, display, one_by_one):
     found["problems"] += [f"powers are special: {x}" for x in powers(stated, evaluators[0])]
     nowhere = set(undefined(stated, evaluators[0]))
     for x in sorted(nowhere ^ set(entry.no_value)):
-        found["problems"].append(f"has {'no' if x in nowhere else 'a'} value for some {x}")
+        found["problems"].append(f"{'may' if x in nowhere else 'does not'} divide by zero: {x}")
     found |= altered(entry, stated, evaluators, draws)
     if one_by_one:
         found["slips"] = slips(entry, stated, evaluators, draws)

@@ -26,7 +26,7 @@ def inputs(draw, T=None, d_k=None, d_v=None):
     else:
         q, k = draw.array(T, d_k), draw.array(T, d_k)
         k = cases.orthonormal(k) if draw.easy == cases.ORTHONORMAL else k
-    return q, k, draw.array(T, d_v), cases.state(draw, d_v, d_k)
+    return q, k, cases.values(draw, T, d_v), cases.state(draw, d_v, d_k)
 
 
 def run(q, k, v, S, step=linear_attention.step, more=()):

@@ -89,10 +89,12 @@ def run(draw, q, k, v, alpha, beta, S):
 def inputs(draw, T=None, d_k=None, d_v=None, decay=True):
     """`q, k, v, alpha, beta, S` of a draw: its case of `cases`, and a state that is not empty.
 
-    For sizes that are given: correlated keys of any length, strengths between 0 and 2.
+    For sizes that are given: correlated keys of any length, strengths between 0 and 2, and where
+    arithmetic is exact one of 0.
     """
     draw = draw.anew(9)  # of their own: what else a world draws has nothing to do with them
-    if T is None:
+    given = T is not None
+    if not given:
         T, d_k, d_v = cases.sizes(draw)
         k = cases.keys(draw, T, d_k)
         q, alpha, beta = cases.queries(draw, k), cases.decays(draw, T), cases.strengths(draw, T)
@@ -103,8 +105,14 @@ def inputs(draw, T=None, d_k=None, d_v=None, decay=True):
         alpha = cases.ones_if(draw, cases.STILL, draw.between(0.5, 0.95, T))
         alpha = cases.with_reset(draw, alpha)
         beta = cases.ones_if(draw, cases.ONES, draw.between(0.1, 1.9, T))
-    v, S = draw.array(T, d_v), cases.state(draw, d_v, d_k)
-    return q, k, v, alpha if decay else alpha * 0 + 1, beta, S
+        if draw.exact and T > 2 and not draw.easy:
+            beta[1] = 0 * beta[1]
+    v, S = cases.values(draw, T, d_v), cases.state(draw, d_v, d_k)
+    alpha = alpha if decay else alpha * 0 + 1
+    if cases.case(draw) == cases.LONG and not given and not draw.easy:
+        read, turn = alpha[0] * S @ k[0], v[0]
+        v[0] = (turn @ read) / (turn @ turn) * turn  # at right angles to what corrects it
+    return q, k, v, alpha, beta, S
 
 
 @cache

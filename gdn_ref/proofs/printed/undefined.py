@@ -1,12 +1,11 @@
-r"""Letters for which a display has no value somewhere: those that it divides by are moved.
+r"""What a display divides by that is zero somewhere, or has no value: its letters are moved.
 
-    undefined(stated, evaluator)   the letters; the page must say which values they do not take,
-                                   or for "x \ne 0" which values but zero
+    undefined(stated, evaluator)   these divisors; the page must say why each of them is not zero
 
 `\frac{\mathbf{S}\,\|\mathbf{S}\|^2}{\|\mathbf{S}\|^2}` is S wherever it has a value, and for an
 empty state it has none. A number is put at places from -5/2 to 5/2, an array is scaled by them; a
 size is put at one, and at each other size. A divisor that changes its sign is zero in between.
-What a condition excludes is not asked.
+What a condition excludes is not asked. What is said of one divisor excuses no other.
 """
 
 import itertools
@@ -23,17 +22,18 @@ PLACES = [Fraction(n, 2) for n in range(-5, 6)]
 
 
 def undefined(stated, evaluator):
-    """The letters of divisors that have a place where a claim has no value."""
+    """The divisors that have no value, or are zero, for some value of a letter, as text."""
     found = {}  # each once, in the order of the display
     sizes = {x for x in evaluator.world.letters.values() if _size(x)}
     for statement in stated:
         divisors = [x for node in _nodes(statement) for x in _divisors(node, evaluator)]
+        vanishing = set()
         for letter in dict.fromkeys(_letters(divisors, evaluator)):
             size = _size(evaluator.world.letters.get(letter))
-            given = statement, evaluator, letter, divisors
-            if _somewhere(*given, {1, *sizes} if size else PLACES):
-                zero = size or _somewhere(*given, [0])
-                found[letter.rstrip("_^") + ("" if zero else r" \ne 0")] = None
+            places = sorted({1, *sizes}) if size else PLACES
+            vanishing |= _vanishing(statement, evaluator, letter, divisors, places)
+        known = [text for text in map(render, divisors) if text in vanishing]
+        found |= dict.fromkeys([*known, *sorted(vanishing)])
     return list(found)
 
 
@@ -54,7 +54,7 @@ def _divisors(node, ev):
     if node.kind == "scripted" and node.parts[-1].kind == "up":
         power = ev.last.get(id(node.parts[-1].parts[0]))
         if isinstance(power, int | float | Fraction) and (power < 0 or power != int(power)):
-            return (node, *node.parts[:-1]) if power < 0 else (node,)
+            return (node,)
     return ()
 
 
@@ -66,22 +66,34 @@ def _letters(divisors, ev):
             yield text
 
 
-def _somewhere(statement, ev, letter, divisors, places):
-    """Whether a claim has no value at one of these places, or between two of them."""
-    before = {}
+def _vanishing(statement, ev, letter, divisors, places):
+    """The divisors without a value at one of these places, or of another sign at the next."""
+    before, found = {}, set()
     for at in places:
-        try:
-            signs = _signs(statement, Evaluator(_world(ev.world, letter, at)), divisors)
-        except NoValue:
-            return True
-        if any(before.get(key, sign) != sign for key, sign in signs.items()):
-            return True
+        signs = _signs(statement, _Watching(_world(ev.world, letter, at)), divisors, found)
+        texts = {id(x): render(x) for x in divisors}
+        found |= {
+            texts[x] for (case, x), sign in signs.items() if before.get((case, x), sign) != sign
+        }
         before = signs
-    return False
+    return found
 
 
-def _signs(statement, ev, divisors):
-    """The sign of each divisor in each case of which something is claimed."""
+class _Watching(Evaluator):
+    """What has no value says by what it divides."""
+
+    def value(self, node, scope):
+        try:
+            return super().value(node, scope)
+        except NoValue as error:
+            if not hasattr(error, "divisors"):
+                error.divisors = set(map(render, _divisors(node, self))) or {render(node)}
+            raise
+
+
+def _signs(statement, ev, divisors, without):
+    """The sign of each divisor in each case of which something is claimed; `without` gets those
+    for which there is no value."""
     claim, runs, found = statement.claim, sorted(ev.free(*statement.nodes)), {}
     for case, values in enumerate(itertools.product(*(ev.world.ranges[x] for x in runs))):
         scope = dict(zip(runs, values, strict=True))
@@ -93,11 +105,11 @@ def _signs(statement, ev, divisors):
         for side in claim.parts if claim.kind == "chain" else (claim,):
             try:
                 ev.value(side, scope)
-            except NoValue:
-                raise
+            except NoValue as error:
+                without |= error.divisors
             except (Refused, NotExact):
                 continue
-            found |= {(case, id(x)): _sign(ev.last.get(id(x))) for x in divisors}
+            found |= {(case, id(x)): _sign(ev.last[id(x)]) for x in divisors if id(x) in ev.last}
     return found
 
 
