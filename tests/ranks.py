@@ -16,16 +16,22 @@ from tolerances import relative_error
 import gdn_ref
 from gdn_ref import distributed
 from gdn_ref.distributed import cost, felt, response, rule
+from gdn_ref.distributed.context import LAYOUTS
 
 F64 = {"dtype": torch.float64}
 T = 28
+
+
+def layout_of(seed):
+    """Each in turn, of the seeds below 6."""
+    return LAYOUTS[seed // 2 % len(LAYOUTS)]
 
 
 def batch(seed, R, layout):
     """Random sequences and shards of T tokens, some of each empty: `cu_seqlens, lengths`."""
     draw = random.Random(seed)
     N = draw.choice([1, 2, 5])
-    shards = 2 * R if layout == "zigzag" else R
+    shards = R if layout == "contiguous" else 2 * R
     offsets = sorted(draw.choices(range(T + 1), k=N - 1))
     borders = sorted(draw.choices(range(T + 1), k=shards - 1))
     if seed % 3 == 0 and borders and N > 1:
@@ -52,7 +58,7 @@ def errors(names, found, expected):
 
 def rule_case(rank, R, seed, parallel, how="ring"):
     """`chunk_gated_delta_rule`, with everything that it takes."""
-    layout = "zigzag" if seed % 2 else "contiguous"
+    layout = layout_of(seed)
     cu_seqlens, lengths = batch(seed, R, layout)
     torch.manual_seed(seed)
     H, K, V, N = (R if parallel == "heads" else 2), 3, 5, len(cu_seqlens) - 1
@@ -107,7 +113,7 @@ def rule_case(rank, R, seed, parallel, how="ring"):
 
 def conv_case(rank, R, seed):
     """`causal_conv1d`, whose halo may reach over several shards."""
-    layout = "zigzag" if seed % 2 else "contiguous"
+    layout = layout_of(seed)
     cu_seqlens, lengths = batch(seed, R, layout)
     torch.manual_seed(seed)
     D, W, N = 3, (1, 4, 6)[seed % 3], len(cu_seqlens) - 1
@@ -133,7 +139,7 @@ def conv_case(rank, R, seed):
 
 def layer_case(rank, R, seed):
     """The layer: its output, and the gradients of its input and of every weight."""
-    layout = "zigzag" if seed % 2 else "contiguous"
+    layout = layout_of(seed)
     cu_seqlens, lengths = batch(seed, R, layout)
     torch.manual_seed(seed)
     layer = gdn_ref.GatedDeltaNet(8, 2, 4, num_v_heads=4, conv_bias=True, **F64)

@@ -68,7 +68,7 @@ def test_the_random_batches_have_what_they_should():
     seen = set()
     for R in SIZES:
         for seed in range(6):
-            layout = "zigzag" if seed % 2 else "contiguous"
+            layout = ranks.layout_of(seed)
             cu_seqlens, lengths = ranks.batch(seed, R, layout)
             lengths, owners = context.shards(ranks.T, R, layout, lengths)
             pieces = context.cut(cu_seqlens.tolist(), lengths, owners)
@@ -96,7 +96,7 @@ def test_kernels_on_two_ranks(tmp_path):
 
 REFUSED = {
     "sum": r"ValueError: lengths: expected a sum of T = 12, got 24",
-    "layout": r"ValueError: layout: expected one of contiguous, zigzag, got 'striped'",
+    "layout": r"ValueError: layout: expected one of contiguous, zigzag, halves, got 'striped'",
     "exchange": "ValueError: exchange: expected one of auto, ring, all_gather, tree, got 'star'",
     "exchanges": "ValueError: exchange: expected the same on every rank, got ring on rank 0 and "
     "tree on rank 1",

@@ -19,7 +19,7 @@ import torch.distributed as dist
 from .. import validation
 from .agreement import agree, control_group
 
-Layout = Literal["contiguous", "zigzag"]
+Layout = Literal["contiguous", "zigzag", "halves"]
 Exchange = Literal["auto", "ring", "all_gather", "tree"]
 LAYOUTS, EXCHANGES = get_args(Layout), get_args(Exchange)
 
@@ -85,10 +85,13 @@ def in_order(held):
 
 
 def shards(T, ranks, layout, lengths):
-    """Lengths and owners of the shards: rank r has shard r, or, zig-zag, r and 2 ranks - 1 - r."""
+    """Lengths and owners of the shards: rank r has shard r; or r and 2 ranks - 1 - r, zig-zag; or
+    2 r and 2 r + 1, its halves."""
     owners = list(range(ranks))
     if layout == "zigzag":
         owners += owners[::-1]
+    if layout == "halves":
+        owners = [rank for rank in owners for _ in range(2)]
     if lengths is None:
         lengths = [T * (i + 1) // len(owners) - T * i // len(owners) for i in range(len(owners))]
     return list(lengths), owners
@@ -248,9 +251,11 @@ def build_cp_context(
         the device of the tensors. One sequence of T tokens is `torch.tensor([0, T])`.
     group : torch.distributed.ProcessGroup, optional
         The ranks, of any backend. Default: all.
-    layout : {"contiguous", "zigzag"}
+    layout : {"contiguous", "zigzag", "halves"}
         Whether rank r holds shard r of R, or shards r and 2 R - 1 - r of 2 R, one after the other:
-        for causal attention, whose late tokens cost more, all ranks then have the same work.
+        for causal attention, whose late tokens cost more, all ranks then have the same work. With
+        "halves", shards 2 r and 2 r + 1 of 2 R: the tokens of "contiguous", but a chain of states
+        on a rank is half as long, and the rank answers for what its second half feels of the first.
     lengths : list of int, optional
         Tokens of each shard, in the order of the tokens; a shard may be empty. Default: as even
         as can be. For a forward pass alone `cost.balanced` gives the first rank more, which has

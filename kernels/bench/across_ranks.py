@@ -5,9 +5,9 @@
 
 The first takes N cards (NCCL), or N processes without any (gloo; then give small sizes, such as
 `--tokens 512 --heads 2 4 --size 16 --dtype float32`). For one sequence, for a packed batch whose
-sequences cross the ranks, for one of 32 documents, for the first two in zig-zag shards, and for one
-whose first rank has more tokens, for it computes no map (as many more as balance the forward passes
-of the ranks' parts, or `--first`); and for each way to work in parallel:
+sequences cross the ranks, for one of 32 documents, for these in zig-zag shards or in halves, and
+for one whose first rank has more tokens, for it computes no map (as many more as balance the
+forward passes of the ranks' parts, or `--first`); and for each way to work in parallel:
 
 errors     of the ranks' outputs, states and gradients against one card: the worst rank's, relative
            Frobenius

@@ -5,7 +5,10 @@ import torch
 from gdn_ref.distributed import cost
 
 WAYS = ("ring", "all_gather", "tree", "relay", "heads", "fla")
-BATCHES = ("one sequence", "packed", "documents", "zig-zag", "packed zig-zag", "uneven")
+BATCHES = (
+    "one sequence", "packed", "documents", "zig-zag", "packed zig-zag", "halves", "packed halves",
+    "documents in halves", "uneven",
+)  # fmt: skip
 OPTIONS = {"use_qk_l2norm_in_kernel": True, "output_final_state": True, "state_v_first": True}
 
 
@@ -26,12 +29,16 @@ def batches(given, R, beyond):
     uneven = cost.balanced(T, R, beyond)
     cuts = torch.randint(0, T + 1, (31,), generator=torch.Generator().manual_seed(0))
     packed = [0, T // 5, T // 5, T // 2 + 1, T - T // 7, T]
+    documents = [0, *cuts.sort().values.tolist(), T]
     found = {
         "one sequence": ([0, T], "contiguous", None),
         "packed": (packed, "contiguous", None),
-        "documents": ([0, *cuts.sort().values.tolist(), T], "contiguous", None),
+        "documents": (documents, "contiguous", None),
         "zig-zag": ([0, T], "zigzag", None),
         "packed zig-zag": (packed, "zigzag", None),
+        "halves": ([0, T], "halves", None),
+        "packed halves": (packed, "halves", None),
+        "documents in halves": (documents, "halves", None),
         "uneven": ([0, T], "contiguous", uneven),
     }
     return {name: batch for name, batch in found.items() if name in given.batches}, uneven

@@ -90,7 +90,7 @@ def compare(cp, tokens, **options):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
-@pytest.mark.parametrize("layout", ["contiguous", "zigzag"])
+@pytest.mark.parametrize("layout", ["contiguous", "zigzag", "halves"])
 def test_it_is_that_of_pytorch(layout, dtype):
     found = compare(second(150, layout=layout), given(dtype=dtype))
     assert len({n for counts in found.tokens for n in counts}) > 1
