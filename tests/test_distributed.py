@@ -10,7 +10,7 @@ import ranks
 import torch
 from tolerances import FORMS, KERNEL_BFLOAT16, KERNEL_FLOAT32
 
-from gdn_ref.distributed import CPContext, context, messages
+from gdn_ref.distributed import CPContext, context, cost, messages
 
 SECONDS = 100  # for the processes of one test
 PRELOADED = ["ranks", "gdn_ref.distributed", "transformers.models.qwen3_next.modeling_qwen3_next"]
@@ -61,6 +61,18 @@ def test_ranks_give_what_one_process_gives(R, tmp_path):
         for (rank, job), result in found.items()
     }
     assert not any(wrong.values()), {at: what for at, what in wrong.items() if what}
+
+
+def test_halves_are_those_of_one_shard():
+    """So attention, which sees no pieces, has the same tokens; and one state crosses a border."""
+    for T, R in ((28, 2), (29, 3), (31, 4)):
+        for rank in range(R):
+            one, two = (
+                context.CPContext.alone(torch.tensor([0, T]), rank, R, layout)
+                for layout in ("contiguous", "halves")
+            )
+            assert torch.equal(one.tokens(), two.tokens()) and len(two.mine) == 2
+        assert [cost.crossed(*cp.chains) for cp in (one, two)] == [R - 1, R - 1]
 
 
 def test_the_random_batches_have_what_they_should():
