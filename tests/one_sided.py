@@ -28,10 +28,14 @@ NOT_ASKED = [
 ]  # fmt: skip
 
 # The first came true until a code of the data was a poor one; of the others a form beside them was
-# refused, until the data had one chunk, a reflection twice, and more dimensions than symbols.
+# refused, until the data had one chunk, a reflection twice, more dimensions than symbols, and
+# tokens with one of a key and a value.
 POOR = [
     ("eq-recall-bits", r"P\ \le\ \frac{2^B}{N^n}", r"P = \frac{\min(2^B,\,N^n)}{N^n}"),  # a code that names one list
     ("eq-delta-depth", r"2T/C+C+1", r"\min(2T/C+C+1,\ T+2T/C)"),  # one chunk: C + 3, and not C + 2
     ("eq-wy-rank", r"&\le r, \\", r"&= \mathrm{rank}\,\Bigl(\sum_{i=1}^{r} \boldsymbol{w}_i\boldsymbol{w}_i^\top\Bigr), \\"),  # a reflection, and the same again
     ("eq-recall-vocabulary", r"\Bigl(\frac{N_k}{d_k}-1\Bigr)", r"\Bigl|\frac{N_k}{d_k}-1\Bigr|"),  # orthonormal keys, more dimensions than symbols
+    ("eq-padding-token", r"&\boldsymbol{k}_t=\boldsymbol{0},\quad\boldsymbol{v}_t=\boldsymbol{0},\quad g_t=\beta_t=0", r"&\beta_t\boldsymbol{v}_t=\boldsymbol{0},\quad g_t=0"),  # a key and a strength erase
+    ("eq-padding-token", r"&\boldsymbol{k}_t=\boldsymbol{0},\quad\boldsymbol{v}_t=\boldsymbol{0},\quad g_t=\beta_t=0", r"&\boldsymbol{k}_t=\boldsymbol{0},\quad g_t=0"),  # a value and a strength: delta is not zero
+    ("eq-padding-token", r"g_t=\beta_t=0", r"g_t+\beta_t=0"),  # a strength and its negative: the state decays
 ]  # fmt: skip
