@@ -26,3 +26,16 @@ NOT_ASKED = [
     ("eq-shard-felt", r"\|\mathbf{F}^t\|_2&\le\exp\bar c_t\\", r"\|\mathbf{F}^t\|_2&\le\exp\bar c_t,\quad\|\mathbf{F}^1\|_2=\exp\bar c_1\\"),  # in one dimension nothing is across a key
     ("eq-padding-token", "&\\boldsymbol{k}_t=\\boldsymbol{0},\\quad\\boldsymbol{v}_t=\\boldsymbol{0},\\quad g_t=\\beta_t=0\\\\\n&\\Longrightarrow\\quad\\boldsymbol{\\delta}_t=\\boldsymbol{0},\\quad\\mathbf{S}_t=\\mathbf{S}_{t-1}.", "&\\boldsymbol{\\delta}_t=\\boldsymbol{0},\\quad\\mathbf{S}_t=\\mathbf{S}_{t-1}\\\\\n&\\Longrightarrow\\quad g_t=\\beta_t=0."),  # a strength, and a key and a value of zero
 ]  # fmt: skip
+
+# The first came true until a code of the data was a poor one; of the others a form beside them was
+# refused, until the data had one chunk, a reflection twice, more dimensions than symbols, and
+# tokens with one of a key and a value.
+POOR = [
+    ("eq-recall-bits", r"P\ \le\ \frac{2^B}{N^n}", r"P = \frac{\min(2^B,\,N^n)}{N^n}"),  # a code that names one list
+    ("eq-delta-depth", r"2T/C+C+1", r"\min(2T/C+C+1,\ T+2T/C)"),  # one chunk: C + 3, and not C + 2
+    ("eq-wy-rank", r"&\le r, \\", r"&= \mathrm{rank}\,\Bigl(\sum_{i=1}^{r} \boldsymbol{w}_i\boldsymbol{w}_i^\top\Bigr), \\"),  # a reflection, and the same again
+    ("eq-recall-vocabulary", r"\Bigl(\frac{N_k}{d_k}-1\Bigr)", r"\Bigl|\frac{N_k}{d_k}-1\Bigr|"),  # orthonormal keys, more dimensions than symbols
+    ("eq-padding-token", r"&\boldsymbol{k}_t=\boldsymbol{0},\quad\boldsymbol{v}_t=\boldsymbol{0},\quad g_t=\beta_t=0", r"&\beta_t\boldsymbol{v}_t=\boldsymbol{0},\quad g_t=0"),  # a key and a strength erase
+    ("eq-padding-token", r"&\boldsymbol{k}_t=\boldsymbol{0},\quad\boldsymbol{v}_t=\boldsymbol{0},\quad g_t=\beta_t=0", r"&\boldsymbol{k}_t=\boldsymbol{0},\quad g_t=0"),  # a value and a strength: delta is not zero
+    ("eq-padding-token", r"g_t=\beta_t=0", r"g_t+\beta_t=0"),  # a strength and its negative: the state decays
+]  # fmt: skip

@@ -31,7 +31,7 @@ from coinciding import (
 )
 from falsified import FALSIFIED, REVIEW
 from hidden import HIDDEN
-from one_sided import NOT_ASKED, ONE_SIDED
+from one_sided import NOT_ASKED, ONE_SIDED, POOR
 
 from gdn_ref.proofs.printed import check, load, position, source
 
@@ -84,6 +84,7 @@ def problems_of(monkeypatch, label, old, new):
         *SCARCE,
         *ONE_SIDED,
         *NOT_ASKED,
+        *POOR,
     ],
 )
 def test_no_coincidence_hides_it(monkeypatch, label, old, new):

@@ -50,11 +50,11 @@ def sizes(draw, *names):
     """Different sizes under these names; chunks of C tokens, and T a multiple of C."""
     draw = draw.anew()
     found = dict(zip(names, draw.sizes(len(names), 2, 8), strict=True))
-    return found | ({"T": draw.one_of(2, 3, 4) * found["C"]} if "C" in found else {})
+    return found | ({"T": draw.one_of(1, 2, 3, 4) * found["C"]} if "C" in found else {})
 
 
 def counted_depth(draw):
-    """The longest row of products, one behind the other, in two chunks or more."""
+    """The longest row of products, one behind the other, in one chunk or more."""
     C, T = sizes(draw, "C").values()
     chunks = T // C
     outputs, S = [], numbers(3, 2)

@@ -66,18 +66,20 @@ printed("eq-slot-room", packed, against="packed sequences", arithmetic="counted"
 def padded(draw):
     """A token that is missing, that is zero; others lack some of what makes it do nothing."""
     T, d_k, d_v = 16 + case(draw), 3, 2
-    missing, decays_only, writes_nothing, keeps, equal = case(draw) + np.array([2, 4, 6, 8, 10])
+    missing, decays_only, writes_nothing, keeps = case(draw) + np.array([2, 4, 6, 8])
+    equal, opposed = case(draw) + np.array([10, 9])
     no_key, no_value, strong = case(draw) + np.array([11, 13, 15])  # do nothing, too
+    erases, unwritten = case(draw) + np.array([12, 14])  # a key without a value, and the reverse
     k, v, g, beta = draw.array(T, d_k), draw.array(T, d_v), draw.array(T), draw.array(T)
     alpha = draw.array(T)  # any decays; where the logarithm is zero, one
     for x, tokens in (
-        (k, [missing, decays_only, keeps, equal, no_key, strong]),
-        (v, [missing, decays_only, keeps, equal, no_value, strong]),
-        (g, [missing, writes_nothing, no_key, no_value, strong]),
+        (k, [missing, decays_only, keeps, equal, opposed, no_key, strong, unwritten]),
+        (v, [missing, decays_only, keeps, equal, opposed, no_value, strong, erases]),
+        (g, [missing, writes_nothing, no_key, no_value, strong, erases, unwritten]),
         (beta, [missing, writes_nothing, keeps, no_key, no_value]),
     ):  # fmt: skip
         x[tokens] = 0 * x[tokens]
-    g[equal] = beta[equal]
+    g[equal], g[opposed] = beta[equal], -beta[opposed]
     alpha[g == 0] = 0 * alpha[0] + 1
     states, deltas = [draw.array(d_v, d_k)], []
     for t in range(T):

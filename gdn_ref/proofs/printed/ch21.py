@@ -133,11 +133,13 @@ TABLES = [  # N_k, n, and widths
 
 @cache
 def tables(draw):
-    """Every choice of n symbols, from tables that are as good as any, and from another."""
+    """Every choice of n symbols, from tables that are as good as any, from another, and from one
+    of orthonormal keys in more dimensions than there are symbols."""
     N, n, widths = TABLES[draw.seed % len(TABLES)]
     rng = draw.anew().rng
     Q, other = rng.normal(size=(2, N, N - 1))
-    of = {d: K @ K.T for d in widths for K in [tight(N, d)]} | {N - 1: Q @ other.T}
+    of = {d: K @ K.T for d in widths for K in [tight(N, d)]}
+    of |= {N - 1: Q @ other.T, N + 2: np.eye(N)}
     chosen = list(combinations(range(N), n))
     outcomes = []
     for c in chosen:
@@ -255,10 +257,10 @@ LISTS = [(2, 3), (1, 4), (3, 2), (4, 2), (2, 5), (5, 2), (1, 6), (6, 2), (1, 7),
 
 
 def codes(draw):
-    """Lists of values, kept in B bits and read back; the last have more states than there are
-    lists."""
+    """Lists of values, kept in B bits and read back; some have more states than there are lists,
+    and the last names one list whatever its bits."""
     n, N = LISTS[draw.seed % len(LISTS)]
-    shares = {B: all_right(n, N, 2**B) for B in (1, 2, 3, 4, 5, 6)}
+    shares = {B: all_right(n, N, 2**B) for B in (1, 2, 3, 4, 5, 6)} | {7: all_right(n, N, 1)}
     return World({"n": n, "N": N, "P": Depends(lambda at: shares[at["B"]])}, {"B": list(shares)})
 
 
