@@ -9,16 +9,19 @@ What a condition excludes is not asked. What is said of one divisor excuses no o
 """
 
 import itertools
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from .evaluate import Evaluator
+from .position import cases
 from .tree import render
 from .values import Depends, Family, NotExact, NoValue, Refused, is_number
 
 PLACES = [Fraction(n, 2) for n in range(-5, 6)]
+REAL = int | float | Fraction
 
 
 def undefined(stated, evaluator):
@@ -26,7 +29,8 @@ def undefined(stated, evaluator):
     found = {}  # each once, in the order of the display
     sizes = {x for x in evaluator.world.letters.values() if _size(x)}
     for statement in stated:
-        divisors = [x for node in _nodes(statement) for x in _divisors(node, evaluator)]
+        least = _least(statement, evaluator.world)
+        divisors = [x for node in _nodes(statement) for x in _divisors(node, least)]
         vanishing = set()
         for letter in dict.fromkeys(_letters(divisors, evaluator)):
             size = _size(evaluator.world.letters.get(letter))
@@ -45,6 +49,27 @@ def _nodes(statement):
     return (node for root in statement.nodes for node in root.walk())
 
 
+def _least(statement, world):
+    """An evaluator that has seen all cases; of a number it keeps the least value that it had."""
+    least = _Least(world)
+    for scope in cases(statement, least):
+        for root in statement.nodes:
+            with suppress(Refused, NotExact):
+                for side in root.parts if root.kind == "chain" else (root,):
+                    least.value(side, scope)
+    return least
+
+
+class _Least(Evaluator):
+    """A power may be below zero in the first case alone."""
+
+    def value(self, node, scope):
+        before, found = self.last.get(id(node)), super().value(node, scope)
+        if isinstance(before, REAL) and isinstance(found, REAL):
+            self.last[id(node)] = min(before, found)
+        return found
+
+
 def _divisors(node, ev):
     """What it divides by, what a logarithm or a root is of, what has a power below one."""
     if node.kind in ("fraction", "quotient"):
@@ -53,7 +78,7 @@ def _divisors(node, ev):
         return node.parts[-1:]
     if node.kind == "scripted" and node.parts[-1].kind == "up":
         power = ev.last.get(id(node.parts[-1].parts[0]))
-        if isinstance(power, int | float | Fraction) and (power < 0 or power != int(power)):
+        if isinstance(power, REAL) and (power < 0 or power != int(power)):
             return (node,)
     return ()
 
