@@ -17,6 +17,7 @@ import numpy as np
 
 from .evaluate import Evaluator
 from .position import cases
+from .symbolic import whole_power
 from .tree import render
 from .values import Depends, Family, NotExact, NoValue, Refused, is_number
 
@@ -134,8 +135,20 @@ def _signs(statement, ev, divisors, without):
                 without |= error.divisors
             except (Refused, NotExact):
                 continue
-            found |= {(case, id(x)): _sign(ev.last[id(x)]) for x in divisors if id(x) in ev.last}
+            found |= {(case, id(x)): _signs_of(x, ev) for x in divisors if id(x) in ev.last}
     return found
+
+
+def _signs_of(divisor, ev):
+    return tuple(_sign(ev.last[id(x)]) for x in _factors(divisor) if id(x) in ev.last)
+
+
+def _factors(node):
+    """Where one of these changes its sign, a product, a modulus or a square is zero."""
+    power = whole_power(node) if node.kind == "scripted" else 0
+    if node.kind in ("product", "group", "bar") or power and power % 2 == 0:
+        return [x for part in node.parts[: 1 if power else None] for x in _factors(part)]
+    return [node]
 
 
 def _sign(x):
