@@ -2,12 +2,14 @@ r"""False forms that the data met on one side alone: `(label, as printed, false)
 
 A bound was asked where it is close, and nowhere else; a length lay below the best one; a sequence
 had a token; of some numbers the largest came first; what followed from a premise had no other
-cause; a key had two dimensions; the keys of a chunk were one. What is false of each stands beside it.
+cause; a key had two dimensions; the keys of a chunk were one. What is false of each stands beside
+it.
 """
 # ruff: noqa: E501 (a row is an equation)
 
 # The first four came true until an approximation had to be one in each case, and the lengths of
-# segments lay on both sides; the others until the data did, but a form beside them was refused. Of the last three the first came true.
+# segments lay on both sides; the others until the data did, but a form beside them was refused. Of
+# the last three the first came true.
 ONE_SIDED = [
     ("eq-equal-cosine-limit", r"&\quad<1+", r"&\quad\approx1+"),  # two tokens have half of the second term
     ("eq-decode-intensity", r"<\frac{4n}{b_S}", r"\approx\frac{4n}{b_S}"),  # many tokens a call, or a narrow head
