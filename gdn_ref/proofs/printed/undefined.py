@@ -4,8 +4,9 @@ r"""What a display divides by that is zero somewhere, or has no value: its lette
 
 `\frac{\mathbf{S}\,\|\mathbf{S}\|^2}{\|\mathbf{S}\|^2}` is S wherever it has a value, and for an
 empty state it has none. A number is put at places from -5/2 to 5/2, an array is scaled by them; a
-size is put at one, and at each other size. A divisor that changes its sign is zero in between.
-What a condition excludes is not asked. What is said of one divisor excuses no other.
+size is put at one, and at each other size. A divisor that changes its sign is zero in between; of
+a modulus or an even power, what is inside. A power counts if it is below one in any case. What a
+condition excludes is not asked. What is said of one divisor excuses no other.
 """
 
 import itertools
