@@ -52,7 +52,8 @@ def _nodes(statement):
 
 
 def _least(statement, world):
-    """An evaluator that has seen all cases; of a number it keeps the least value that it had."""
+    """An evaluator that has seen all cases, and of a number keeps the least value that it had, or
+    one that is not whole."""
     least = _Least(world)
     for scope in cases(statement, least):
         for root in statement.nodes:
@@ -68,7 +69,7 @@ class _Least(Evaluator):
     def value(self, node, scope):
         before, found = self.last.get(id(node)), super().value(node, scope)
         if isinstance(before, REAL) and isinstance(found, REAL):
-            self.last[id(node)] = min(before, found)
+            self.last[id(node)] = min(before, found, key=lambda x: (x % 1 == 0, x))
         return found
 
 
@@ -80,7 +81,7 @@ def _divisors(node, ev):
         return node.parts[-1:]
     if node.kind == "scripted" and node.parts[-1].kind == "up":
         power = ev.last.get(id(node.parts[-1].parts[0]))
-        if isinstance(power, REAL) and (power < 0 or power != int(power)):
+        if isinstance(power, REAL) and (power < 0 or power % 1):
             return (node,)
     return ()
 
