@@ -281,3 +281,15 @@ DESIGNED_TENTH = [
     ("eq-crosstalk-bound", r"\Bigl( \sum_{i \ne j} \|\boldsymbol{v}_i\|^2 \Bigr)", r"\Bigl( \sum_{\boldsymbol{v}_i \ne \boldsymbol{v}_j} \|\boldsymbol{v}_i\|^2 \Bigr)"),  # two pairs of one value
     ("eq-exact-recall", r"\mathbf{K}\mathbf{K}^\top = \mathbf{I}", r"\mathbf{K}^\top\mathbf{K} = \mathbf{I}"),  # a tight frame of more keys than dimensions
 ]  # fmt: skip
+
+# An eleventh set: a power below zero in the first cases alone, a modulus and a square in a divisor.
+DESIGNED_ELEVENTH = [  # the first three passed, until the least power was asked, and what is inside
+    ("eq-transition-power", r"\mathbf{F}^n=", r"\alpha\,(2-\beta)\,\mathbf{F}^{n-1}-\alpha^2(1-\beta)\,\mathbf{F}^{n-2}="),  # beta = 1, n = 0
+    ("eq-transition-power", r"\bigl((1-\beta)^n-1\bigr)", r"\bigl((2-\beta)(1-\beta)^{n-1}-(1-\beta)^{n-1}-1\bigr)"),  # the same
+    ("eq-transition-norm", r"\alpha\,\max\bigl(1,\ |1 - \beta\|\boldsymbol{k}\|^2|\bigr)", r"\frac{\alpha}{\min\bigl(1,\ 1/|1 - \beta\|\boldsymbol{k}\|^2|\bigr)}"),  # a projection
+    ("eq-repeat-step", r"(\mathbf{S}_1-\mathbf{S}_0)\,\mathbf{F}^n", r"(\mathbf{S}_2-\mathbf{S}_1)\,\mathbf{F}^{n-1}"),  # beta = 1, n = 0
+    ("eq-shard-felt", r"\ln\max\bigl(1,|1-\beta_s\|\boldsymbol{k}_s\|^2|\bigr)", r"\max\bigl(0,\ln|1-\beta_s\|\boldsymbol{k}_s\|^2|\bigr)"),  # a projection
+    ("eq-shard-felt", r"\ln\max\bigl(1,|1-\beta_s\|\boldsymbol{k}_s\|^2|\bigr)", r"\max\bigl(0,\tfrac12\ln\bigl((1-\beta_s\|\boldsymbol{k}_s\|^2)^2\bigr)\bigr)"),  # a projection
+    ("eq-gdn-clear", r"\le m", r"\le \min(m, \operatorname{rank}\,\mathbf{V})"),  # values of zero: only erased
+    ("eq-key-norm", r"< 1 .", r"< 1 - \epsilon^2 ."),  # |x| above 1000
+]  # fmt: skip

@@ -2,12 +2,14 @@ r"""False forms that the data met on one side alone: `(label, as printed, false)
 
 A bound was asked where it is close, and nowhere else; a length lay below the best one; a sequence
 had a token; of some numbers the largest came first; what followed from a premise had no other
-cause; a key had two dimensions. What is false of each stands beside it.
+cause; a key had two dimensions; the keys of a chunk were one. What is false of each stands beside
+it.
 """
 # ruff: noqa: E501 (a row is an equation)
 
 # The first four came true until an approximation had to be one in each case, and the lengths of
-# segments lay on both sides; the others until the data did, but a form beside them was refused.
+# segments lay on both sides; the others until the data did, but a form beside them was refused. Of
+# the last three the first came true.
 ONE_SIDED = [
     ("eq-equal-cosine-limit", r"&\quad<1+", r"&\quad\approx1+"),  # two tokens have half of the second term
     ("eq-decode-intensity", r"<\frac{4n}{b_S}", r"\approx\frac{4n}{b_S}"),  # many tokens a call, or a narrow head
@@ -17,6 +19,9 @@ ONE_SIDED = [
     ("eq-grad-memory", r"2\sqrt N-1", r"\sqrt N+m-1"),  # m above the root of N
     ("eq-slot-room", r"&\le\Bigl\lceil\frac{L_n}{C}\Bigr\rceil+1", r"&\le2\,\Bigl\lceil\frac{L_n}{C}\Bigr\rceil"),  # an empty sequence has a slot and no chunk
     ("eq-recall-floor", r"\frac1n\sum_{j}x_j", r"\frac{1}{n-1}\sum_{j<n}x_j"),  # the last key is faint
+    ("eq-condition-bound", r"C\,\Bigl(1 + \tfrac12(C-1)\,b^2\Bigr)", r"C + \|\mathbf{A}\|_F^2"),  # keys that differ: below C (2C - 1)
+    ("eq-condition-bound", r"C(2C - 1)", r"C + \|\mathbf{A}\|_F^2"),  # the same
+    ("eq-condition-bound", r"C\,\Bigl(1 + \tfrac12(C-1)\,b^2\Bigr)", r"\|\mathbf{I}+\mathbf{A}\|_F^2"),  # the same
 ]  # fmt: skip
 
 # And these: until the converse of an implication was an altered form, and one dimension a border.

@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 from bending import (
     DESIGNED_EIGHTH,
+    DESIGNED_ELEVENTH,
     DESIGNED_NINTH,
     DESIGNED_SEVENTH,
     DESIGNED_SIXTH,
@@ -103,7 +104,8 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
     + DESIGNED_SEVENTH
     + DESIGNED_EIGHTH
     + DESIGNED_NINTH
-    + DESIGNED_TENTH,
+    + DESIGNED_TENTH
+    + DESIGNED_ELEVENTH,
 )
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""

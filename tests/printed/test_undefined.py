@@ -51,6 +51,10 @@ WORLD = World(
         (r"x = \Bigl(\frac1x\Bigr)^{-1}", ["x"]),
         (r"x = \Bigl(\frac1x\Bigr)^{-1} \quad \text{if } x \ne 0", []),
         (r"\ln a = \ln a + 0", ["a"]),
+        (r"a\,a^{t-2} = a^{t-1}", ["a^{t - 2}"]),  # below zero for the first t alone
+        (r"a^2 = (a^{\frac{t+1}{2}})^2a^{1-t}", [r"a^{\frac{t + 1}{2}}", "a^{1 - t}"]),  # t = 2
+        (r"a = \frac{a\,|3a-1|}{|3a-1|}", ["|3a - 1|"]),  # between two places
+        (r"a = \frac{a\,(3a-1)^2}{(3a-1)^2}", ["(3a - 1)^{2}"]),
         (r"a = \frac{3a}{d}", []),  # a size counts from one
     ],
 )

@@ -140,14 +140,15 @@ def two_blocks(draw):
 
 
 def worst_chunks(draw, length=1):
-    """One unit key, with either sign: chunks of two tokens come close to the bound, within 3 per
-    cent for a strength of 2."""
+    """Chunks of one unit key, with either sign: of two tokens they come close to the bound, within
+    3 per cent for a strength of 2. And chunks of any unit keys and strengths up to b."""
     draw, (b, near) = draw.anew(), [(2.0, 0.03), (1.0, 0.13), (1.5, 0.06)][draw.seed % 3]
-    k = draw.rng.choice([-1, 1], size=(8, 1)) * orthonormal(draw, sizes(draw)[1])[:1]
-
-    k = length * k
-
-    def A(at):
-        return wy.interaction(k[: at["C"]], np.full(at["C"], float(at["b"])))
-
-    return World({r"\mathbf{A}": Depends(A)}, ranges={"C": range(2, 9), "b": [b]}, near=near)
+    d_k = sizes(draw)[1]
+    one = draw.rng.choice([-1, 1], size=(8, 1)) * orthonormal(draw, d_k)[:1]
+    k = draw.array(8, d_k)
+    k = k / np.linalg.norm(k, axis=1, keepdims=True)
+    strengths = b * draw.between(0, 1, 8)
+    chunks = [wy.interaction(length * one[:C], np.full(C, b)) for C in range(2, 9)]
+    chunks += [wy.interaction(length * k[:C], strengths[:C]) for C in range(2, 9)]
+    letters = {"C": Depends(lambda at: len(at[r"\mathbf{A}"])), "b": b}
+    return World(letters, ranges={r"\mathbf{A}": chunks}, near=near)

@@ -4,21 +4,26 @@ r"""What a display divides by that is zero somewhere, or has no value: its lette
 
 `\frac{\mathbf{S}\,\|\mathbf{S}\|^2}{\|\mathbf{S}\|^2}` is S wherever it has a value, and for an
 empty state it has none. A number is put at places from -5/2 to 5/2, an array is scaled by them; a
-size is put at one, and at each other size. A divisor that changes its sign is zero in between.
-What a condition excludes is not asked. What is said of one divisor excuses no other.
+size is put at one, and at each other size. A divisor that changes its sign is zero in between; of
+a modulus or an even power, what is inside. A power counts if it is below one in any case. What a
+condition excludes is not asked. What is said of one divisor excuses no other.
 """
 
 import itertools
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from .evaluate import Evaluator
+from .position import cases
+from .symbolic import whole_power
 from .tree import render
 from .values import Depends, Family, NotExact, NoValue, Refused, is_number
 
 PLACES = [Fraction(n, 2) for n in range(-5, 6)]
+REAL = int | float | Fraction
 
 
 def undefined(stated, evaluator):
@@ -26,7 +31,8 @@ def undefined(stated, evaluator):
     found = {}  # each once, in the order of the display
     sizes = {x for x in evaluator.world.letters.values() if _size(x)}
     for statement in stated:
-        divisors = [x for node in _nodes(statement) for x in _divisors(node, evaluator)]
+        least = _least(statement, evaluator.world)
+        divisors = [x for node in _nodes(statement) for x in _divisors(node, least)]
         vanishing = set()
         for letter in dict.fromkeys(_letters(divisors, evaluator)):
             size = _size(evaluator.world.letters.get(letter))
@@ -45,6 +51,28 @@ def _nodes(statement):
     return (node for root in statement.nodes for node in root.walk())
 
 
+def _least(statement, world):
+    """An evaluator that has seen all cases, and of a number keeps the least value that it had, or
+    one that is not whole."""
+    least = _Least(world)
+    for scope in cases(statement, least):
+        for root in statement.nodes:
+            with suppress(Refused, NotExact):
+                for side in root.parts if root.kind == "chain" else (root,):
+                    least.value(side, scope)
+    return least
+
+
+class _Least(Evaluator):
+    """A power may be below zero in the first case alone."""
+
+    def value(self, node, scope):
+        before, found = self.last.get(id(node)), super().value(node, scope)
+        if isinstance(before, REAL) and isinstance(found, REAL):
+            self.last[id(node)] = min(before, found, key=lambda x: (x % 1 == 0, x))
+        return found
+
+
 def _divisors(node, ev):
     """What it divides by, what a logarithm or a root is of, what has a power below one."""
     if node.kind in ("fraction", "quotient"):
@@ -53,7 +81,7 @@ def _divisors(node, ev):
         return node.parts[-1:]
     if node.kind == "scripted" and node.parts[-1].kind == "up":
         power = ev.last.get(id(node.parts[-1].parts[0]))
-        if isinstance(power, int | float | Fraction) and (power < 0 or power != int(power)):
+        if isinstance(power, REAL) and (power < 0 or power % 1):
             return (node,)
     return ()
 
@@ -109,8 +137,20 @@ def _signs(statement, ev, divisors, without):
                 without |= error.divisors
             except (Refused, NotExact):
                 continue
-            found |= {(case, id(x)): _sign(ev.last[id(x)]) for x in divisors if id(x) in ev.last}
+            found |= {(case, id(x)): _signs_of(x, ev) for x in divisors if id(x) in ev.last}
     return found
+
+
+def _signs_of(divisor, ev):
+    return tuple(_sign(ev.last[id(x)]) for x in _factors(divisor) if id(x) in ev.last)
+
+
+def _factors(node):
+    """Where one of these changes its sign, a product, a modulus or a square is zero."""
+    power = whole_power(node) if node.kind == "scripted" else 0
+    if node.kind in ("product", "group", "bar") or power and power % 2 == 0:
+        return [x for part in node.parts[: 1 if power else None] for x in _factors(part)]
+    return [node]
 
 
 def _sign(x):
