@@ -69,8 +69,12 @@ class _Least(Evaluator):
     def value(self, node, scope):
         before, found = self.last.get(id(node)), super().value(node, scope)
         if isinstance(before, REAL) and isinstance(found, REAL):
-            self.last[id(node)] = min(before, found, key=lambda x: (x % 1 == 0, x))
+            self.last[id(node)] = min(before, found, key=lambda x: (_whole(x), x))
         return found
+
+
+def _whole(x):
+    return x.is_integer() if isinstance(x, float) else x.denominator == 1
 
 
 def _divisors(node, ev):
@@ -81,7 +85,7 @@ def _divisors(node, ev):
         return node.parts[-1:]
     if node.kind == "scripted" and node.parts[-1].kind == "up":
         power = ev.last.get(id(node.parts[-1].parts[0]))
-        if isinstance(power, REAL) and (power < 0 or power % 1):
+        if isinstance(power, REAL) and (power < 0 or not _whole(power)):
             return (node,)
     return ()
 
