@@ -63,7 +63,7 @@ class Rule:
         self.gradient = gradient
         self.options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size}
         self.options["batch_invariant"] = batch_invariant
-        self.chunks, self.gradients = None, Backward(scale, chunk_size)
+        self.chunks, self.gradients = None, Backward(scale, chunk_size, batch_invariant)
 
     def activate(
         self, activations, q, k, v, g, beta, A_log, dt_bias, initial_state, cu_seqlens,

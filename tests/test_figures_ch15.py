@@ -422,6 +422,28 @@ def test_what_the_text_says_of_the_one_kernel():
     assert f"tokens took {one} microseconds in place of {two}" in prose()
 
 
+def test_what_the_text_says_of_the_run_with_all_packages():
+    record = json.loads(
+        (CHAPTER.parents[1] / "book/_data/bench/forward_peers_h100.json").read_text()
+    )
+    runs = {row["shape"].removesuffix(" D128"): row["runs"] for row in record["rows"]}
+    times = {
+        (shape, name, what): run[what] / found["gdn_ref"][what]
+        for shape, found in runs.items()
+        for name, run in found.items()
+        for what in ("device_us", "held_us", "memory_bytes", "error_o")
+    }
+    many = ("B4 T8192 H16/32", "B8 T1024 H16/32")
+    assert all(f"{times[shape, 'flashinfer', 'device_us']:.2f}" == "0.95" for shape in many)
+    held = ("B1 T32768 H16/32", "flash-qla", "held_us")
+    assert f"{times[held]:.2f}" == "1.00"
+    behind = {x for x, ratio in times.items() if ratio < 0.999 and x[2] != "memory_bytes"}
+    assert {x[:2] for x in behind} == {(shape, "flashinfer") for shape in many}
+    for shape in runs.keys() - set(many):
+        assert 0.63 < times[shape, "flashinfer", "memory_bytes"] < 0.7
+    assert len(ch15_tables.one_run_table().rows) == len(runs) == 7
+
+
 def test_tables_are_made_from_the_records():
     for make, rows in (
         (ch15_tables.ladder_table, 3), (ch15_tables.kernels_table, 4),

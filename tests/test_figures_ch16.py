@@ -254,6 +254,24 @@ class TestRecords:
         ]
         assert late == [False, True, False, True, False]
 
+    def test_what_the_chapter_says_of_spans(self):
+        rows = {}
+        for row in ch16_model.record("spans_h100")["rows"]:
+            rows.setdefault(row["span"], []).append(row)
+        spans = [rows[span] for span in (1, 2, 4, 8)]
+        us = [min(min(row["both_us"]) for row in found) for found in spans]
+        said = "both passes took {:.0f}, {:.0f}, {:.0f} and {:.0f} microseconds, and {}, {}, {}"
+        said += " and {} MB"
+        assert said.format(*us, *(x[0]["memory_bytes"] // 10**6 for x in spans)) in prose()
+        (one,), (eight,) = rows[1], rows[8]
+        grown = [
+            {x: eight[data][x] / one[data][x] for x in one[data]}
+            for data in ("errors", "errors, slow decays")
+        ]
+        assert max(grown[0].values()) < 1.04 and "grows by more than 4 %" in prose()
+        assert [round(100 * grown[1][x] - 100) for x in "qg"] == [16, 18]
+        assert sorted(grown[1], key=grown[1].get)[-2:] == ["q", "g"] and "by 16 and 18 %" in prose()
+
     def test_what_the_chapter_says_of_dv(self):
         row = ch16_model.side_by_side()[0]
         assert row["shape"] == ch16_model.TRAINING

@@ -155,6 +155,15 @@ def test_what_the_text_says_of_two_cards():
     fla, ring = (1e3 * ways[way]["forward_s"] for way in ("fla", "sequence, ring"))
     said = f"took {fla:.1f} ms for the forward pass of the one sequence on these two cards"
     assert f"{said}, and pairs along a ring {ring:.1f} ms." in text
+    halves = partial(both, run=of.HALVES)
+    one, cut = (of.record(of.HALVES)["batches"][x] for x in ("one sequence", "halves"))
+    took = [f"{1e3 * x['sequence, ring']['both_s']:.1f}" for x in (cut, one)]
+    assert f"then took {took[0]} ms in place of {took[1]}, {halves('halves')[1]:.2f} times" in text
+    packed, whole = halves("packed halves"), halves("packed")
+    said = f"wrong: {packed[0]:.2f} where whole shards gave {whole[0]:.2f}, and over both passes"
+    assert f"{said} {packed[1]:.2f} with either" in text and f"{whole[1]:.2f}" == "1.86"
+    took = [f"{1e3 * x['one']['forward_s']:.1f}" for x in (one, cut)]
+    assert f"One card took {' and '.join(took)} ms for the same forward pass" in text
     said = (
         "Two H100s with one shard per rank were {:.2f} times as fast as one in the forward pass "
         "and {:.2f} times over both passes; two H200s with zig-zag shards {:.2f} and {:.2f} times."

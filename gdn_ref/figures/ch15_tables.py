@@ -110,16 +110,19 @@ def long_sequence_table(shape="B1 T32768 H16/32 D128"):
     return Table((shape, "µs", "floor, of it", "first calls, seconds"), rows)
 
 
-def flashinfer_table():
-    """FlashInfer on one model's shapes: both times, rested; its time and memory over ours."""
-    rows = []
-    for row in ch14_model.record("forward_flashinfer_h100")["rows"]:
-        us, theirs = (row["runs"][name] for name in ("gdn_ref", "flashinfer"))
-        ratios = [theirs[x] / us[x] for x in ("device_us", "held_us", "memory_bytes", "error_o")]
-        times = [f"{x['device_us']:.0f}" for x in (us, theirs)]
-        rows.append((row["shape"].removesuffix(" D128"), *times, *(f"{x:.2f}" for x in ratios)))
-    head = ("µs", "this book", "FlashInfer", "rested", "after one second", "memory", "error")
-    return Table(head, rows, ch14_model.machine("forward_flashinfer_h100"))
+def one_run_table():
+    """All packages on one model's shapes, in one run: times, memory and errors over ours."""
+    rows, peers = [], ("flashinfer", "flash-qla", "fla")
+    for row in ch14_model.record("forward_peers_h100")["rows"]:
+        us, runs = row["runs"]["gdn_ref"], [row["runs"][name] for name in peers]
+        times = [
+            ", ".join(f"{run[x] / us[x]:.2f}" for x in ("device_us", "held_us")) for run in runs
+        ]
+        least = (min(run[x] for run in runs) / us[x] for x in ("memory_bytes", "error_o"))
+        shape = row["shape"].removesuffix(" D128")
+        rows.append((shape, f"{us['device_us']:.0f}", *times, *(f"{x:.2f}" for x in least)))
+    head = ("times ours", "this book, µs", *peers, "least memory", "least error")
+    return Table(head, rows, ch14_model.machine("forward_peers_h100"))
 
 
 def attempts_table():

@@ -64,8 +64,9 @@ class Backward:
     a call runs is looked at again, and what follows from it is kept for the next call.
     """
 
-    def __init__(self, scale, chunk_size):
+    def __init__(self, scale, chunk_size, batch_invariant=False):
         self.scale, self.chunk_size, self.known = scale, chunk_size, {}
+        self.batch_invariant = batch_invariant
 
     def __call__(self, q, k, v, g, beta, S, cu_seqlens, do, dS_last, c=None, T_inv=None):
         do = in_dtype(do, v.dtype)
@@ -96,6 +97,7 @@ class Backward:
         kept = kept and aligned(T_inv)  # as it is unless hooks of autograd have copied it
         c, T_inv = by_sequence(c, T_inv, v) if kept else (None, None)
         kind = (hopper, kept, v_first, dS_last is not None, dS_v_first, dot_precision(v.dtype))
+        kind += (self.batch_invariant,)
         if kind not in self.known:
             self.known[kind] = Gradients(given, self.scale, self.chunk_size, *kind)
         gradients = self.known[kind]
@@ -114,25 +116,34 @@ class Gradients:
 
     def __init__(
         self, tensors, scale, chunk_size, hopper, kept, v_first, has_dS, dS_v_first, precision,
+        batch_invariant,
     ):  # fmt: skip
         k, v = tensors[1:3]
         memory = gpu.has_tensor_memory(v.device)
         tiles = gradient_tiles(k.shape[3], v.dtype, chunk_size, hopper, memory)
         self.plan = plan = Plan(tensors, tiles)
         self.hopper, self.keeps_R, self.room_for_both = hopper, False, None
+        self.span_of = lambda plan, sizes: 1
         self.transform = None if kept else Transform(plan, scaled=False)
-        self.find_rest = ChunkGradients(plan, scale, precision, short=False)
         if not hopper:
-            self.find_states = States(plan, precision, v_first)
+            rest = ChunkGradients(plan, scale, precision, short=False)
+            self.by_span = {1: (States(plan, precision, v_first), rest)}
             self.find_dstates = StateGradients(plan, scale, precision, has_dS, dS_v_first)
             return
         from .hopper import launches as on_hopper
 
         self.keeps_R, self.room_for_both = on_hopper.keeps_R(plan.K), on_hopper.room_for_both
-        self.find_states = on_hopper.HopperStates(plan, v_first)
+        if not batch_invariant:
+            self.span_of = on_hopper.span_of
+        self.by_span = {
+            span: (
+                on_hopper.HopperStates(plan, v_first, span),
+                on_hopper.HopperChunkGradients(plan, scale, span),
+            )
+            for span in on_hopper.SPANS
+        }
         self.find_dstates = on_hopper.HopperStateGradients(plan, scale, has_dS, dS_v_first)
         self.find_short = ChunkGradients(plan, scale, precision, short=True)
-        self.find_rest = on_hopper.HopperChunkGradients(plan, scale)
 
     def __call__(self, *tensors):
         v, cu_seqlens = tensors[2], tensors[6]
@@ -160,8 +171,10 @@ class Gradients:
         dq, dk, dv, dg, dbeta, dS_first = results
         plan, keeps_R = self.plan, self.keeps_R
         at_once = self.hopper and self.room_for_both(plan, sizes)
-        states = new(v, (sizes.slots, plan.HV, plan.V, plan.K))
-        dstates = like(states)
+        span = self.span_of(plan, sizes)
+        find_states, find_rest = self.by_span[span]
+        states = new(v, (sizes.spans(span), plan.HV, plan.V, plan.K))
+        dstates = new(v, (sizes.slots, plan.HV, plan.V, plan.K))
         R = like(v, torch.float16) if keeps_R else v
         kept = (R,) if keeps_R else ()
         if self.transform is not None:
@@ -171,7 +184,7 @@ class Gradients:
             c, T_inv = found["c"], found["UT"]
         try:
             with beside(v.device) if at_once else nullcontext():
-                self.find_states(sizes, k, v, beta, c, T_inv, S, states, cu_seqlens, *kept)
+                find_states(sizes, k, v, beta, c, T_inv, S, states, cu_seqlens, *kept)
             # dv, but for tokens with a small beta, which the last launch puts right
             self.find_dstates(
                 sizes, q, k, do, beta, c, T_inv, dS_last, dv, dstates, dS_first, cu_seqlens
@@ -180,7 +193,7 @@ class Gradients:
             if at_once:
                 torch.cuda.current_stream().wait_stream(side_stream(v.device))
         rest = (beta, c, T_inv, do, dv, states, dstates, dq, dk, dg, dbeta, cu_seqlens)
-        self.find_rest(sizes, q, k, R, *rest)
+        find_rest(sizes, q, k, R, *rest)
         if self.hopper and (plan.packed or sizes.T % plan.C):
             self.find_short(sizes, q, k, R, *rest)
 

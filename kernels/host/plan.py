@@ -22,6 +22,10 @@ class CallSizes(NamedTuple):
     slots: int
     length: int
 
+    def spans(self, chunks):
+        """Stretches of so many chunks, each within a sequence; if packed, only of one."""
+        return self.slots if chunks == 1 else self.N * cdiv(self.slots // self.N, chunks)
+
 
 class Plan:
     """What calls that look alike share: all but the sizes that a call finds in its tensors."""

@@ -315,9 +315,9 @@ def hopper_backward_configurations(capability):
                 ["beta_ptr", "c_ptr", "dS_last_ptr", "dS_first_ptr", "dg_ptr", "dbeta_ptr"], "*fp32"
             )
             signature |= {"cu_seqlens_ptr": "*i64", "scale": "fp32"}
-            signature |= dict.fromkeys(["N", "slots", "T", "total", "H", "HV"], "i32")
+            signature |= dict.fromkeys(["N", "spans", "T", "total", "H", "HV"], "i32")
             case, options = f"K={K} V=128 {dtype.name}", {"num_warps": 4}
-            sizes = {"K": K, "V": 128, "PACKED": True}
+            sizes = {"K": K, "V": 128, "PACKED": True, "SPAN": 1}
             states = signature | dict.fromkeys(["k", "states"], descriptor([c, BK.value], dtype))
             states |= {"S_first_ptr": "*fp32"}
             flags = {**sizes, "S_v": K, "S_k": 1, "HAS_S": True}
@@ -327,6 +327,10 @@ def hopper_backward_configurations(capability):
                 flags |= {"R": None}
             name, limit = f"hopper-backward states {case}", {"maxnreg": state_registers(K)}
             yield name, chunk_states_hopper_kernel, states, flags, {**options, **limit}
+            if K <= WIDTH:
+                spans = {**flags, "PACKED": False, "SPAN": 8}
+                name += ", in spans"
+                yield name, chunk_states_hopper_kernel, states, spans, {**options, **limit}
             for kernel, what, tiles, flag in (
                 (
                     state_gradients_hopper_kernel,
@@ -340,7 +344,13 @@ def hopper_backward_configurations(capability):
                     signature | parts,
                     {"HAS_G": True, "H": 16, "HV": 32},
                 ),
-            ):
+                (
+                    chunk_gradients_hopper_kernel,
+                    "gradients in spans",
+                    signature | parts,
+                    {"HAS_G": True, "H": 16, "HV": 16, "PACKED": False, "SPAN": 8},
+                ),
+            )[: 3 if K <= WIDTH else 2]:
                 yield (
                     f"hopper-backward {what} {case}",
                     kernel,

@@ -33,6 +33,23 @@ def arguments(B=2, T=300, H=2, HV=4, K=128, V=64, N=None, dtype=torch.bfloat16):
     return {"q": q, "k": k, "v": v, "g": g, "beta": beta, "initial_state": S}
 
 
+@pytest.fixture
+def spans(monkeypatch):
+    """For how many chunks a state is kept, in each backward pass."""
+    if torch.cuda.get_device_capability() != (9, 0):
+        pytest.skip("the kernels for Hopper need compute capability 9.0")
+    from gdn_ref.kernels.backward.hopper.launches import HopperStates
+
+    found, launch = [], HopperStates.__call__
+
+    def noting(states, *given):
+        found.append(states.span)
+        launch(states, *given)
+
+    monkeypatch.setattr(HopperStates, "__call__", noting)
+    return found
+
+
 @pytest.fixture(params=["hopper", "portable"])
 def path(request, monkeypatch):
     """Both kernels for 16-bit heads of 64 or 128, where the device has both."""
@@ -80,6 +97,23 @@ def test_whole_and_short_chunks(path, K, V, T, dtype):
     assert made_for_hopper(inputs["k"], inputs["v"], 64) == (path == "hopper")
     given = gradients_given(inputs)
     compare(gradients(inputs, given), exact_gradients(inputs, given), dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("K, V, HV", [(64, 128, 1), (128, 128, 1), (128, 64, 2)])
+@pytest.mark.parametrize("chunks, span", [(7, 4), (8, 8), (31, 8)])
+def test_few_states_are_kept(K, V, HV, chunks, span, dtype, spans, unwritten_memory_is_nan):
+    """As many programs as spans, so that each span pays; and slow decays, so that states last."""
+    number = -(-chunks // span)
+    B = gpu.multiprocessors(torch.device("cuda")) // (2 * number)
+    inputs = arguments(B=B, T=64 * chunks, H=2, HV=2 * HV, K=K, V=V, dtype=dtype)
+    inputs["g"] /= 8
+    given = gradients_given(inputs)
+    found = gradients(inputs, given)
+    compare(found, exact_gradients(inputs, given), dtype)
+    equal(found, gradients(inputs, given))
+    compare(gradients(inputs, given, batch_invariant=True), found, dtype)
+    assert set(spans) == {span, 1}
 
 
 @pytest.mark.parametrize("ends", [None, [0, 0, 17, 128, 200]])

@@ -23,6 +23,7 @@ from gluon_on_cpu import on_hopper  # noqa: E402
 from triton.experimental.gluon._runtime import GluonJITFunction  # noqa: E402
 
 from gdn_ref import chunk_gated_delta_rule  # noqa: E402
+from gdn_ref.kernels.backward.hopper.launches import HopperStates  # noqa: E402
 from gdn_ref.kernels.forward import launches as forward  # noqa: E402
 from gdn_ref.kernels.forward.hopper import launches as forward_on_hopper  # noqa: E402
 from gdn_ref.kernels.forward.hopper.fused import launches as fused  # noqa: E402
@@ -70,6 +71,19 @@ def gradients(inputs, options, backend):
 def compare(found, expected, tolerance=KERNEL_FLOAT16):
     for x, y in zip(found, expected, strict=True):
         assert_close(x.double(), y, tolerance)
+
+
+@pytest.fixture
+def spans(monkeypatch):
+    """For how many chunks a state is kept, in each backward pass."""
+    found, launch = [], HopperStates.__call__
+
+    def noting(states, *given):
+        found.append(states.span)
+        launch(states, *given)
+
+    monkeypatch.setattr(HopperStates, "__call__", noting)
+    return found
 
 
 def compare_gradients(inputs, multiprocessors=132, **options):
@@ -415,6 +429,18 @@ def test_gradients(K, V, T, unwritten_memory_is_nan):
 @pytest.mark.parametrize("H, HV", [(3, 3), (1, 4)])
 def test_gradients_of_grouped_value_heads(H, HV):
     compare_gradients(arguments(T=192, H=H, HV=HV))
+
+
+@pytest.mark.parametrize("K, V, H, HV", [(64, 128, 2, 2), (128, 128, 1, 1), (128, 64, 1, 2)])
+@pytest.mark.parametrize("chunks, span", [(4, 4), (8, 8), (7, 4), (15, 8)])
+def test_gradients_where_few_states_are_kept(
+    K, V, H, HV, chunks, span, spans, unwritten_memory_is_nan
+):
+    inputs = arguments(B=2, T=64 * chunks, K=K, V=V, H=H, HV=HV)
+    multiprocessors = 2 * H * -(-chunks // span)  # as many as spans
+    compare_gradients(inputs, multiprocessors)
+    compare_gradients(inputs, multiprocessors, batch_invariant=True)
+    assert spans == [span, 1]
 
 
 def test_gradients_of_many_chunks_of_256_dimensions():

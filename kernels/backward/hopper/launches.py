@@ -11,9 +11,10 @@ from ...common.numbers import C
 from ...common.triton_private import tiling
 from ...forward.hopper.chain import BK, BV
 from ...forward.hopper.launches import WIDTH, tilings_of
-from ...host.launch import launcher
+from ...host.launch import cdiv, launcher
 from ...host.layout import state_layout
 from .chunk_gradients.kernel import HopperChunkGradientsCase, chunk_gradients_hopper_kernel
+from .chunk_gradients.places import PLACES
 from .state_gradients import HopperStateGradientsCase, state_gradients_hopper_kernel
 from .states import HopperStatesCase, chunk_states_hopper_kernel
 
@@ -29,24 +30,45 @@ def room_for_both(plan, sizes):
     return 2 * sizes.N * plan.HV * (plan.V // BV.value) <= plan.multiprocessors
 
 
+SPANS = (8, 4, 1)  # chunks for which one state is kept
+
+
+def span_of(plan, sizes):
+    """The longest span for which no multiprocessor has more chunks than if all states were kept.
+
+    `chunk_gradients` finds the states between, each in the place of the one before, if a key head
+    has as many slices of values as there are places.
+    """
+    slices = plan.HV // plan.H * (plan.V // BV.value)
+    if plan.packed or plan.K > WIDTH or slices != PLACES.value or sizes.T % C.value:
+        return 1
+
+    def chunks(span):
+        return span * cdiv(sizes.spans(span) * plan.H, plan.multiprocessors)
+
+    return next(span for span in SPANS if chunks(span) <= chunks(1))
+
+
 class HopperStates:
     """The states that the chunks receive; also `R`, where it is kept."""
 
-    def __init__(self, plan, v_first):
-        self.plan, K, V = plan, plan.K, plan.V
+    def __init__(self, plan, v_first, span=1):
+        self.plan, self.span, K, V = plan, span, plan.K, plan.V
         keys, values, matrices = tilings_of(plan, BK.value)
         tilings = (keys, values, matrices, tiling(plan.dtype, K, C.value, BK.value))
         if keeps_R(K):
             tilings += (tiling(torch.float16, plan.HV * V, C.value, BV.value),)
         constants = {"K": K, "V": V, **state_layout(K, V, v_first)}
-        constants |= {"HAS_S": plan.has_S, "PACKED": plan.packed}
+        constants |= {"HAS_S": plan.has_S, "PACKED": plan.packed, "SPAN": span}
         options = {"num_warps": 4, "maxnreg": state_registers(K)}
         kernel, case = chunk_states_hopper_kernel, HopperStatesCase(**constants)
         self.launch = launcher(kernel, case, plan.types, tilings, **options)
 
     def __call__(self, sizes, k, v, beta, c, T_inv, S, states, cu_seqlens, R=None):
         plan, total = self.plan, sizes.total
-        rows = (total, total, *matrix_rows(plan, sizes)) + (() if R is None else (total,))
+        rows = (total, total, *matrix_rows(plan, sizes, self.span)) + (
+            () if R is None else (total,)
+        )
         self.launch(
             (sizes.N * plan.HV * (plan.V // BV.value), 1, 1),
             (k, v, T_inv, states, R, beta, c, S, cu_seqlens),
@@ -54,9 +76,9 @@ class HopperStates:
         )  # fmt: skip
 
 
-def matrix_rows(plan, sizes):
-    """How many rows the chunks' matrices have, and the states."""
-    return plan.HV * sizes.head_stride, sizes.slots * plan.HV * plan.V
+def matrix_rows(plan, sizes, span=1):
+    """How many rows the chunks' matrices have, and the states, one for each span."""
+    return plan.HV * sizes.head_stride, sizes.spans(span) * plan.HV * plan.V
 
 
 def keeps_R(K):
@@ -98,13 +120,13 @@ class HopperStateGradients:
 class HopperChunkGradients:
     """All other gradients of the whole chunks; `v` is R, if that is kept."""
 
-    def __init__(self, plan, scale):
-        self.plan, self.scale, K, V = plan, scale, plan.K, plan.V
+    def __init__(self, plan, scale, span=1):
+        self.plan, self.scale, self.span, K, V = plan, scale, span, plan.K, plan.V
         keys, values, matrices = tilings_of(plan, min(K, WIDTH))
         rows = tiling(plan.dtype, K, C.value, min(K, WIDTH))
         R = tiling(torch.float16, plan.HV * V, C.value, BV.value) if keeps_R(K) else values
         constants = {"H": plan.H, "HV": plan.HV, "K": K, "V": V}
-        constants |= {"HAS_G": plan.has_g, "PACKED": plan.packed}
+        constants |= {"HAS_G": plan.has_g, "PACKED": plan.packed, "SPAN": span}
         tilings = (keys, keys, R, values, values, matrices, rows, rows, keys, keys)
         kernel, case = chunk_gradients_hopper_kernel, HopperChunkGradientsCase(**constants)
         self.launch = launcher(kernel, case, plan.types, tilings, num_warps=4)
@@ -113,11 +135,12 @@ class HopperChunkGradients:
         self, sizes, q, k, v, beta, c, T_inv, do, Z, states, dstates, dq, dk, dg, dbeta,
         cu_seqlens,
     ):  # fmt: skip
-        plan, slots, total = self.plan, sizes.slots, sizes.total
-        matrices, rows = matrix_rows(plan, sizes)
+        plan, total = self.plan, sizes.total
+        matrices, dstate_rows = matrix_rows(plan, sizes)
+        spans = sizes.spans(self.span)
         self.launch(
-            (min(slots * plan.H, plan.multiprocessors), 1, 1),
+            (min(spans * plan.H, plan.multiprocessors), 1, 1),
             (q, k, v, do, Z, T_inv, states, dstates, dq, dk, beta, c, Z, dg, dbeta, cu_seqlens),
-            (self.scale, sizes.N, slots, sizes.T, sizes.head_stride),
-            (*[total] * 5, matrices, rows, rows, total, total),
+            (self.scale, sizes.N, spans, sizes.T, sizes.head_stride),
+            (*[total] * 5, matrices, spans * plan.HV * plan.V, dstate_rows, total, total),
         )  # fmt: skip

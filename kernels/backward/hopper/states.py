@@ -40,9 +40,9 @@ HopperStatesGiven = namedtuple(
     "HopperStatesGiven", "beta_ptr c_ptr S_first_ptr cu_seqlens_ptr T total H HV"
 )
 # what is known in advance: dimensions, strides of a first state, flags
-HopperStatesCase = namedtuple("HopperStatesCase", "K V S_v S_k HAS_S PACKED")
-# where states go: the first one's row, rows to the next; by way of these tiles
-Kept = namedtuple("Kept", "states row step tiles")
+HopperStatesCase = namedtuple("HopperStatesCase", "K V S_v S_k HAS_S PACKED SPAN")
+# where states go: the first one's row, rows to the next; by way of these tiles; chunks to the next
+Kept = namedtuple("Kept", "states row step tiles span")
 
 
 @gluon.jit
@@ -66,14 +66,15 @@ def kept_state_warps(S, steps, chunks, kept, ring, residuals):
     """
     R = residuals.matrix
     for j in range(steps):
-        keep(S, kept, j)
+        if j % kept.span == 0:
+            keep(S, kept, j // kept.span)
         if R is None:
             S = next_state(S, j, True, ring, False)
         else:
             to = Leaving(R, residuals.tile, residuals.row + j * C, residuals.column)
             S = next_state(S, j, True, ring, False, kept.tiles, to)
     if steps < chunks:
-        keep(S, kept, steps)
+        keep(S, kept, steps // kept.span)
     tma.store_wait(0)
 
 
@@ -83,6 +84,7 @@ def chunk_states_hopper_kernel(
 ):
     K: gl.constexpr = case.K
     V: gl.constexpr = case.V
+    SPAN: gl.constexpr = case.SPAN
     slices: gl.constexpr = V // BV
     HV = given.HV
     n = gl.program_id(0) // slices // HV
@@ -91,8 +93,8 @@ def chunk_states_hopper_kernel(
     first_v = (gl.program_id(0) % slices) * BV
     n, _, token_0, end = slot_bounds(given.cu_seqlens_ptr, n, 0, given.T, 0, case.PACKED, False)
     chunks = (end - token_0 + C - 1) // C
-    steps = gl.maximum(chunks - 1, 0) if R is None else chunks
-    slot = n * ((given.T + C - 1) // C)
+    steps = gl.maximum(chunks - 1, 0) // SPAN * SPAN if R is None else chunks
+    slot = n * ((given.T + SPAN * C - 1) // (SPAN * C))
     if case.PACKED:
         slot = token_0 // C + n
 
@@ -116,7 +118,7 @@ def chunk_states_hopper_kernel(
     c_ptr = given.c_ptr + (hv.to(gl.int64) * given.total + token_0)
     beta_ptr = given.beta_ptr + (token_0.to(gl.int64) * HV + hv)
     residuals = Leaving(R, R_tile, token_0, hv * V + first_v)
-    kept = Kept(states, (slot * HV + hv) * V + first_v, HV * V, S_tiles)
+    kept = Kept(states, (slot * HV + hv) * V + first_v, HV * V, S_tiles, SPAN)
     gl.warp_specialize(
         [
             (kept_state_warps, (S, steps, chunks, kept, ring, residuals)),

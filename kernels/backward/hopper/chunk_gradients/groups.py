@@ -27,7 +27,6 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 
 from ....common.numbers import LEAST, C
-from ....common.slots import slot_bounds
 from ....forward.hopper.chain import (
     BV,
     FROM_START,
@@ -55,6 +54,7 @@ from .places import (
     PAIR_READ,
     SCORES,
     SCORES_FREE,
+    STATE_READ,
     SUM_OF_Z_R,
     SUMS,
     SUMS_FREE,
@@ -65,11 +65,14 @@ from .places import (
     Z_tile,
     arrive,
     as_float16,
+    carried_tile,
+    chunk_of,
     column_numbers,
     do_tile,
     dS_tile,
     k_tile,
     q_tile,
+    steps,
     v_tile,
     wait,
     wait_free,
@@ -81,6 +84,21 @@ from .places import (
 def sums_of_products(x, dx):
     """Sums of the rows of `x . dx`, where `x` is a tile in shared memory."""
     return gl.sum(x.load(dx.type.layout).to(gl.float32) * dx, axis=1)
+
+
+@gluon.jit
+def carry(S, whole, E, k, signal, n):
+    """S becomes the state after the chunk, in its place (eq-gdn-chunk-state); `E` has its decay.
+
+    Half of the keys at a time, since registers are few.
+    """
+    wait(signal, STATE_READ, n)
+    for p in gl.static_range(S.shape[1] // C):
+        part = S.slice(p * C, C, dim=1)
+        S_next = part.load(TILE).to(gl.float32) * whole
+        S_next = matmul(E.permute((1, 0)), k.slice(p * C, C, dim=1), S_next, True)
+        part.store(warpgroup_mma_wait(0, deps=[S_next]).to(S.dtype))
+    fence_async_shared()
 
 
 @gluon.jit
@@ -106,10 +124,8 @@ def delta_warps(shared, chunks, case: gl.constexpr):
     pair = 0
     head = 0
     n = 0
-    for item in tl.range(gl.program_id(0), chunks.slots * H, gl.num_programs(0), disable_licm=True):
-        _, _, start, end = slot_bounds(
-            chunks.cu_seqlens_ptr, item // H, chunks.N, chunks.tokens, C, case.PACKED, True
-        )
+    for step in tl.range(steps(chunks, case), disable_licm=True):
+        _, h, start, end = chunk_of(step, chunks, case)
         if end - start >= C:
             for half in tl.range(HALVES, disable_licm=True):
                 i = column_numbers(end - start)
@@ -119,6 +135,7 @@ def delta_warps(shared, chunks, case: gl.constexpr):
                     wait(signal, HEAD_FULL, head)
                     gamma = weight_of(vectors, head, FROM_START, ROWS)[:, None]
                     beta = weight_of(vectors, head, STRENGTH, ROWS)
+                    to_end = weight_of(vectors, head, TO_END, ROWS)[:, None]
                     old = gl.zeros([C], gl.float32, ROWS)
                     Z_v = old
                     Z_R = old
@@ -144,6 +161,8 @@ def delta_warps(shared, chunks, case: gl.constexpr):
                         Z_R += gl.sum(Z * R, axis=1)
                         E = warpgroup_mma_wait(0, deps=[E])
                         E_tile.store(E.to(wide.dtype))
+                        if case.SPAN > 1:
+                            carried_tile(square).store((to_end * E).to(wide.dtype))
                         fence_async_shared()
                         arrive(signal, DELTA, n)
                         if HALVES > 1 and case.HAS_G:
@@ -155,6 +174,9 @@ def delta_warps(shared, chunks, case: gl.constexpr):
                             meeting = matmul(S, dS.permute((1, 0)), zero, False)
                             meeting = warpgroup_mma_wait(0, deps=[meeting])
                             old += gl.sum(gl.where(i[None, :] == r[:, None], meeting, 0.0), axis=1)
+                        if case.SPAN > 1:
+                            whole = weight_of(vectors, head, WHOLE, ROWS)[:, None]
+                            carry(S, whole, carried_tile(square), k, signal, n)
                         arrive(signal, FREE, n)
                         n += 1
                     old *= weight_of(vectors, head, WHOLE, ROWS)
@@ -196,11 +218,8 @@ def query_warps(dq_out, shared, dV_ptr, chunks, scale, case: gl.constexpr):
     pair = 0
     head = 0
     n = 0
-    for item in tl.range(gl.program_id(0), chunks.slots * H, gl.num_programs(0), disable_licm=True):
-        h = item % H
-        _, _, start, end = slot_bounds(
-            chunks.cu_seqlens_ptr, item // H, chunks.N, chunks.tokens, C, case.PACKED, True
-        )
+    for step in tl.range(steps(chunks, case), disable_licm=True):
+        _, h, start, end = chunk_of(step, chunks, case)
         if end - start >= C:
             for half in tl.range(HALVES, disable_licm=True):
                 q = q_tile(wide, pair)
@@ -225,6 +244,8 @@ def query_warps(dq_out, shared, dV_ptr, chunks, scale, case: gl.constexpr):
                             at = line * (HV * V) + j * BV + dim_v
                             gl.store(dV_at + at, (beta * Z).to(dtype), mask=beta < LEAST)
                         dq = warpgroup_mma_wait(0, deps=[dq])
+                        if case.SPAN > 1:
+                            arrive(signal, STATE_READ, n)
                         arrive(signal, FREE, n)
                         n += 1
                     q_sums += sums_of_products(q, dq)
@@ -270,10 +291,8 @@ def key_warps(dk_out, shared, chunks, case: gl.constexpr):
     pair = 0
     head = 0
     n = 0
-    for item in tl.range(gl.program_id(0), chunks.slots * H, gl.num_programs(0), disable_licm=True):
-        _, _, start, end = slot_bounds(
-            chunks.cu_seqlens_ptr, item // H, chunks.N, chunks.tokens, C, case.PACKED, True
-        )
+    for step in tl.range(steps(chunks, case), disable_licm=True):
+        _, h, start, end = chunk_of(step, chunks, case)
         if end - start >= C:
             for half in tl.range(HALVES, disable_licm=True):
                 q = q_tile(wide, pair)
@@ -296,6 +315,8 @@ def key_warps(dk_out, shared, chunks, case: gl.constexpr):
                         # the one wait: E's operand takes the registers of Z's. With both of them
                         # ptxas has too few, and runs all products of all groups one by one (C7512)
                         dk = warpgroup_mma_wait(0, deps=[dk])
+                        if case.SPAN > 1:
+                            arrive(signal, STATE_READ, n)
                         E = v_tile(square, n).load(operand).to(gl.float32)
                         dk = matmul((to_end * E).to(dtype), dS_tile(wide, n), dk, True)
                         dk = warpgroup_mma_wait(0, deps=[dk])
@@ -314,6 +335,6 @@ def key_warps(dk_out, shared, chunks, case: gl.constexpr):
                     dk = warpgroup_mma_wait(0, deps=[dk])
                     arrive(signal, SCORES_FREE, head)
                     head += 1
-                column = (item % H * HALVES + half) * WIDTH
+                column = (h * HALVES + half) * WIDTH
                 leave_for_memory(dk, dk_out, start, column, k, signal, pair)
                 pair += 1

@@ -42,7 +42,6 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 
 from ....common.numbers import C
-from ....common.slots import slot_bounds
 from ....common.triton_private import reinterpreted
 from ....forward.hopper.chain import (
     BV,
@@ -70,21 +69,23 @@ from .places import (
     Shared,
     T_tile,
     Z_tile,
+    chunk_of,
     do_tile,
     dS_tile,
     expect,
     k_tile,
     q_tile,
+    steps,
     v_tile,
 )
 
-# what a launch gives: pointers; a factor; sequences, slots, tokens of a sequence and of all
+# what a launch gives: pointers; a factor; sequences, spans, tokens of a sequence and of all
 HopperChunkGradientsGiven = namedtuple(
     "HopperChunkGradientsGiven",
-    "beta_ptr c_ptr dV_ptr dg_ptr dbeta_ptr cu_seqlens_ptr scale N slots T total",
+    "beta_ptr c_ptr dV_ptr dg_ptr dbeta_ptr cu_seqlens_ptr scale N spans T total",
 )
 # what is known in advance: heads and their dimensions, flags
-HopperChunkGradientsCase = namedtuple("HopperChunkGradientsCase", "H HV K V HAS_G PACKED")
+HopperChunkGradientsCase = namedtuple("HopperChunkGradientsCase", "H HV K V HAS_G PACKED SPAN")
 # where all comes from: tiles, and pointers to the numbers of all heads
 Fed = namedtuple("Fed", "q k v do dV T S dS c_ptr beta_ptr")
 
@@ -102,12 +103,10 @@ def feed_warp(source, shared, chunks, total, case: gl.constexpr):
     pair = 0
     head = 0
     n = 0
-    for item in range(gl.program_id(0), chunks.slots * H, gl.num_programs(0)):
-        slot = item // H
-        h = item % H
-        _, _, start, end = slot_bounds(
-            chunks.cu_seqlens_ptr, slot, chunks.N, chunks.tokens, C, case.PACKED, True
-        )
+    for step in range(steps(chunks, case)):
+        span, h, start, end = chunk_of(step, chunks, case)
+        slot = start // C if case.SPAN > 1 else span
+        first = step % case.SPAN == 0  # of its span
         if end - start >= C:
             for half in range(HALVES):
                 full = expect(signal, PAIR_FREE, PAIR_FULL, pair, 4 * C * WIDTH)
@@ -125,14 +124,18 @@ def feed_warp(source, shared, chunks, total, case: gl.constexpr):
                     mbarrier.arrive(full, count=1)
                     for j in range(V // BV):
                         at = [start, hv * V + j * BV]
-                        S_at = [(slot * HV + hv) * V + j * BV, half * WIDTH]
+                        S_at = [(span * HV + hv) * V + j * BV, half * WIDTH]
+                        dS_at = [(slot * HV + hv) * V + j * BV, half * WIDTH]
                         v_at = reinterpreted(v_tile(square, n), source.v.dtype, [C, BV])
-                        full = expect(signal, FREE, FULL, n, 6 * C * BV + 4 * BV * WIDTH)
-                        tma.async_copy_global_to_shared(source.S, S_at, full, S_tile(wide, n))
+                        REST: gl.constexpr = 6 * C * BV + 2 * BV * WIDTH
+                        full = expect(signal, FREE, FULL, n, REST, 2 * BV * WIDTH, first)
+                        tma.async_copy_global_to_shared(
+                            source.S, S_at, full, S_tile(wide, n), pred=first
+                        )
                         tma.async_copy_global_to_shared(source.v, at, full, v_at)
                         tma.async_copy_global_to_shared(source.dV, at, full, Z_tile(square, n))
                         tma.async_copy_global_to_shared(source.do, at, full, do_tile(square, n))
-                        tma.async_copy_global_to_shared(source.dS, S_at, full, dS_tile(wide, n))
+                        tma.async_copy_global_to_shared(source.dS, dS_at, full, dS_tile(wide, n))
                         n += 1
                     head += 1
                 pair += 1
@@ -145,14 +148,14 @@ def chunk_gradients_hopper_kernel(
     dtype: gl.constexpr = k.dtype
     WIDTH: gl.constexpr = q.block_shape[1]
     wide = gl.allocate_shared_memory(dtype, [WIDE, C, WIDTH], q.layout)
-    square = gl.allocate_shared_memory(dtype, [SQUARES, C, C], T_inv.layout)
+    square = gl.allocate_shared_memory(dtype, [SQUARES + (case.SPAN > 1), C, C], T_inv.layout)
     vectors = gl.allocate_shared_memory(gl.float32, [VECTORS, C], LINE)
     signal = gl.allocate_shared_memory(gl.int64, [len(ARRIVALS), 1], mbarrier.MBarrierLayout())
     for x in gl.static_range(len(ARRIVALS)):
         mbarrier.init(signal.index(x), count=ARRIVALS[x])
     fence_async_shared()
     shared = Shared(wide, square, vectors, signal)
-    chunks = Chunks(given.cu_seqlens_ptr, given.N, given.slots, given.T)
+    chunks = Chunks(given.cu_seqlens_ptr, given.N, given.spans, given.T)
     source = Fed(q, k, v, do, dV, T_inv, S, dS, given.c_ptr, given.beta_ptr)
     gl.warp_specialize(
         [

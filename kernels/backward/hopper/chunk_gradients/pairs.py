@@ -18,7 +18,6 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 
 from ....common.numbers import C
-from ....common.slots import slot_bounds
 from ....forward.hopper.chain import (
     BV,
     COLUMNS,
@@ -50,10 +49,12 @@ from .places import (
     X_tile,
     Z_tile,
     arrive,
+    chunk_of,
     column_numbers,
     do_tile,
     k_tile,
     q_tile,
+    steps,
     v_tile,
     wait,
     wait_free,
@@ -103,11 +104,8 @@ def pair_warps(shared, dg_ptr, dbeta_ptr, chunks, scale, case: gl.constexpr):
     pair = 0
     head = 0
     n = 0
-    for item in tl.range(gl.program_id(0), chunks.slots * H, gl.num_programs(0), disable_licm=True):
-        h = item % H
-        _, _, start, end = slot_bounds(
-            chunks.cu_seqlens_ptr, item // H, chunks.N, chunks.tokens, C, case.PACKED, True
-        )
+    for step in tl.range(steps(chunks, case), disable_licm=True):
+        _, h, start, end = chunk_of(step, chunks, case)
         if end - start >= C:
             for half in tl.range(HALVES, disable_licm=True):
                 i = column_numbers(end - start)

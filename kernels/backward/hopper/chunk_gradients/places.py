@@ -25,6 +25,7 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier
 
 from ....common.numbers import C
+from ....common.slots import slot_bounds
 from ....common.triton_private import reinterpreted
 from ....forward.hopper.chain import COLUMNS, WEIGHTS, load_weight
 
@@ -39,15 +40,16 @@ HEAD_FREE = gl.constexpr(8)  # all groups have read them (4)
 PAIR_FULL = gl.constexpr(10)  # q and k have come (1)
 PAIR_READ = gl.constexpr(12)  # all groups have read them (4)
 PAIR_FREE = gl.constexpr(14)  # dq and dk have left from their places (2)
+STATE_READ = gl.constexpr(16)  # of a span: S has been read, and may become the next one (2)
 # and with one place:
-SUMS = gl.constexpr(16)  # the sums are there, from three groups (3)
-SUMS_FREE = gl.constexpr(17)  # the score warps have read them (1)
-SCORES = gl.constexpr(18)  # X and N are there (1)
-SCORES_FREE = gl.constexpr(19)  # the query warps and the key warps have read them (2)
-ARRIVALS = gl.constexpr((1, 1, 4, 4, 1, 1, 2, 2, 4, 4, 1, 1, 4, 4, 2, 2, 3, 1, 1, 2))
+SUMS = gl.constexpr(18)  # the sums are there, from three groups (3)
+SUMS_FREE = gl.constexpr(19)  # the score warps have read them (1)
+SCORES = gl.constexpr(20)  # X and N are there (1)
+SCORES_FREE = gl.constexpr(21)  # the query warps and the key warps have read them (2)
+ARRIVALS = gl.constexpr((1, 1, 4, 4, 1, 1, 2, 2, 4, 4, 1, 1, 4, 4, 2, 2, 2, 2, 3, 1, 1, 2))
 
 # How many tiles, in this order: of [C, WIDTH] twice q and k, twice S and dS'; of [C, C] twice v (or
-# R, then E), dO and Z, twice T_inv, X, N
+# R, then E), dO and Z, twice T_inv, X, N, and in spans E with its decay
 WIDE, SQUARES = gl.constexpr(8), gl.constexpr(10)
 # Vectors, a number for each token: the weights of two heads, then sums of rows, which are those of
 # Z . R, and the parts of what `pairs.crossing_sums` calls a and b
@@ -57,9 +59,27 @@ SUM_OF_Z_R, A_OF_STATE, B_OF_STATE, A_OF_QUERY, B_OF_KEY = (
 VECTORS = gl.constexpr(2 * WEIGHTS.value + 5)
 
 
-# what the groups share; and how they find their chunks: sequences, slots, tokens of a sequence
+# what the groups share; and how they find their chunks: sequences, spans, tokens of a sequence
 Shared = namedtuple("Shared", "wide square vectors signal")
-Chunks = namedtuple("Chunks", "cu_seqlens_ptr N slots tokens")
+Chunks = namedtuple("Chunks", "cu_seqlens_ptr N spans tokens")
+
+
+@gluon.jit
+def steps(chunks, case: gl.constexpr):
+    """How many chunks and key heads this program has, those beyond an end included."""
+    after = chunks.spans * case.H - gl.program_id(0)
+    return (after + gl.num_programs(0) - 1) // gl.num_programs(0) * case.SPAN
+
+
+@gluon.jit
+def chunk_of(step, chunks, case: gl.constexpr):
+    """The span and key head of a step, its chunk's first token, and the sequence's end."""
+    item = gl.program_id(0) + step // case.SPAN * gl.num_programs(0)
+    span = item // case.H
+    _, _, start, end = slot_bounds(
+        chunks.cu_seqlens_ptr, span, chunks.N, chunks.tokens, case.SPAN * C, case.PACKED, True
+    )
+    return span, item % case.H, start + step % case.SPAN * C, end
 
 
 @gluon.jit
@@ -115,6 +135,11 @@ def N_tile(square):
 
 
 @gluon.jit
+def carried_tile(square):
+    return square.index(10)
+
+
+@gluon.jit
 def as_float16(tile):
     """The same bytes as float16, which T_inv and R are in either dtype of the inputs."""
     return reinterpreted(tile, gl.float16, [C, C])
@@ -162,12 +187,16 @@ def arrive(signal, which: gl.constexpr, number, pred=True):
 
 
 @gluon.jit
-def expect(signal, free: gl.constexpr, full: gl.constexpr, number, bytes: gl.constexpr):
-    """When its place is free: the barrier of this number, to which copies bring so many bytes.
+def expect(signal, free: gl.constexpr, full: gl.constexpr, number, bytes: gl.constexpr,
+           more: gl.constexpr = 0, comes=True):  # fmt: skip
+    """When its place is free: the barrier of this number, to which copies bring so many bytes,
+    and `more` where that `comes`.
 
     Together they are one arrival.
     """
     wait_free(signal, free, number)
     bar, _ = barrier(signal, full, number)
-    mbarrier.expect(bar, bytes)
+    mbarrier.expect(bar, bytes + more, pred=comes)
+    if more > 0:
+        mbarrier.expect(bar, bytes, pred=not comes)
     return bar
