@@ -66,9 +66,8 @@ class HopperStates:
 
     def __call__(self, sizes, k, v, beta, c, T_inv, S, states, cu_seqlens, R=None):
         plan, total = self.plan, sizes.total
-        rows = (total, total, *matrix_rows(plan, sizes, self.span)) + (
-            () if R is None else (total,)
-        )
+        rows = (total, total, *matrix_rows(plan, sizes, self.span))
+        rows = rows if R is None else (*rows, total)
         self.launch(
             (sizes.N * plan.HV * (plan.V // BV.value), 1, 1),
             (k, v, T_inv, states, R, beta, c, S, cu_seqlens),

@@ -4,9 +4,10 @@
     S'    = gamma_C S + delta^T diag(gamma_C / gamma_i) K                 eq-gdn-chunk-state
 
 A program has a sequence, a value head and 64 value dimensions. One group of warps carries the chain
-of `chain.next_state`, one warp loads. Each state leaves by the copy engine while the next one is
-computed. So does R = V - diag(gamma) K S^T, where it is asked for: of heads beyond 128 dimensions
-`chunk_gradients` has half of the keys at a time, and could not find it.
+of `chain.next_state`, one warp loads. Each state, or the first of each span of chunks, leaves by
+the copy engine while the next one is computed. So does R = V - diag(gamma) K S^T, where it is asked
+for: of heads beyond 128 dimensions `chunk_gradients` has half of the keys at a time, and could not
+find it.
 
 Reference: `gdn_ref.gated_delta_rule.chunk`.
 """

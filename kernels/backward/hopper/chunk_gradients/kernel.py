@@ -20,6 +20,9 @@ shared memory (`places`). For each value head:
     pair_warps   dO E^T and Z E^T of each slice; X and N from them, for    `pairs`
                  the two above; dbeta and dg from what all have summed
 
+A program takes a span of chunks in turn. S comes from memory for the first of them; for the others
+the delta warps put it in the place of the one before, and E with its decay has a tile for that.
+
 Whole chunks only: the portable kernel has the short ones. For 16-bit inputs, head dimensions of 64,
 128 or 256, chunks of 64.
 
