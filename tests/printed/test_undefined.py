@@ -56,6 +56,15 @@ WORLD = World(
         (r"a = \frac{a\,|3a-1|}{|3a-1|}", ["|3a - 1|"]),  # between two places
         (r"a = \frac{a\,(3a-1)^2}{(3a-1)^2}", ["(3a - 1)^{2}"]),
         (r"a = \frac{3a}{d}", []),  # a size counts from one
+        (  # where the terms of a sum undo one another
+            rf"a = \frac{{a\,\|{S}-2\,\mathbf{{I}}\|^2}}{{\|{S}-2\,\mathbf{{I}}\|^2}}",
+            [rf"\|{S} - 2\mathbf{{I}}\|^{{2}}"],
+        ),
+        (
+            rf"a = \frac{{a\,\|\mathbf{{I}}-2\,{S}^\top\|}}{{\|\mathbf{{I}}-2\,{S}^\top\|}}",
+            [rf"\|\mathbf{{I}} - 2{S}^{{\top}}\|"],
+        ),
+        (rf"a = \frac{{a\,(1+\|{S}-\mathbf{{I}}\|)}}{{1+\|{S}-\mathbf{{I}}\|}}", []),
     ],
 )
 def test_where_it_has_no_value(tex, where):

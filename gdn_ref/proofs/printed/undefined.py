@@ -6,7 +6,8 @@ r"""What a display divides by that is zero somewhere, or has no value: its lette
 empty state it has none. A number is put at places from -5/2 to 5/2, an array is scaled by them; a
 size is put at one, and at each other size. A divisor that changes its sign is zero in between; of
 a modulus or an even power, what is inside. A power counts if it is below one in any case. What a
-condition excludes is not asked. What is said of one divisor excuses no other.
+condition excludes is not asked. What is said of one divisor excuses no other. Where several
+letters together make it zero is asked in `undone`.
 """
 
 import itertools
@@ -20,6 +21,7 @@ from .evaluate import Evaluator
 from .position import cases
 from .symbolic import whole_power
 from .tree import render
+from .undone import undone
 from .values import Depends, Family, NotExact, NoValue, Refused, is_number
 
 PLACES = [Fraction(n, 2) for n in range(-5, 6)]
@@ -38,6 +40,7 @@ def undefined(stated, evaluator):
             size = _size(evaluator.world.letters.get(letter))
             places = sorted({1, *sizes}) if size else PLACES
             vanishing |= _vanishing(statement, evaluator, letter, divisors, places)
+        vanishing |= {render(x) for x in divisors if undone(x, statement, evaluator)}
         known = [text for text in map(render, divisors) if text in vanishing]
         found |= dict.fromkeys([*known, *sorted(vanishing)])
     return list(found)
