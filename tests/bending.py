@@ -303,6 +303,12 @@ DESIGNED_TWELFTH = [  # the first five passed, until terms were asked to undo on
     ("eq-delta-spill", r"""&\mathbf{S}_t\,\boldsymbol{y} - \mathbf{S}_{t-1}\,\boldsymbol{y} \\
 &\quad = \beta_t\,(\boldsymbol{k}_t^\top\boldsymbol{y})\,(\boldsymbol{v}_t - \mathbf{S}_{t-1}\boldsymbol{k}_t)""", r"\frac{\|\mathbf{S}_t\,\boldsymbol{y} - \mathbf{S}_{t-1}\,\boldsymbol{y}\|^2}{\|\boldsymbol{v}_t - \mathbf{S}_{t-1}\boldsymbol{k}_t\|^2} = \beta_t^2\,(\boldsymbol{k}_t^\top\boldsymbol{y})^2"),
     ("eq-recall-gradient", r"\nabla\mathcal{L}_t(\mathbf{S}) = -(\boldsymbol{v}_t - \mathbf{S}\boldsymbol{k}_t)\,\boldsymbol{k}_t^\top", r"\frac{\|\nabla\mathcal{L}_t(\mathbf{S})\|^2}{\mathcal{L}_t(\mathbf{S})} = 2\,\|\boldsymbol{k}_t\|^2"),
+    # and after that: until a square that is multiplied out was asked, and numbers where sizes are one
+    ("eq-chunk-storage", r"2\sqrt{d_k d_v} + \frac{\bigl(C - \sqrt{d_k d_v}\bigr)^2}{C}", r"\frac1C\,\frac{(C^2 - d_k d_v)^2}{C^2 - 2\,C\sqrt{d_k d_v} + d_k d_v} - 2\sqrt{d_k d_v}"),  # the best chunk
+    ("eq-smallest-change", r"\frac{\|\boldsymbol{v}_t - \mathbf{S}_{t-1}\boldsymbol{k}_t\|}{\|\boldsymbol{k}_t\|}", r"\frac{1}{\|\boldsymbol{k}_t\|}\,\frac{\|\boldsymbol{v}_t - \mathbf{S}_{t-1}\boldsymbol{k}_t\|^3}{\|\boldsymbol{v}_t\|^2 - 2\,\boldsymbol{v}_t^\top\mathbf{S}_{t-1}\boldsymbol{k}_t + \|\mathbf{S}_{t-1}\boldsymbol{k}_t\|^2}"),
+    ("eq-delta-stream", r"\nu_t &= \Bigl(1 - \tfrac{\beta(2-\beta)}{d_k}\Bigr)\,\nu_{t-1} + \beta^2\mu .", r"\nu_{t-1} &= \frac{\nu_t - \beta^2\mu}{1 - \tfrac{\beta(2-\beta)}{d_k}} ."),  # one dimension, a full step
+    ("eq-drift-mean", r"\lambda=\alpha^2\Bigl(1-\frac{\beta(2-\beta)}{d_k}\Bigr)", r"\alpha^2=\frac{\lambda\,d_k}{d_k-\beta(2-\beta)}"),  # the same
+    # and these, which did not pass
     ("eq-flops-crossover", r"= \frac{F_\text{par}}{T} \\", r"= \frac{F_\text{par}-F_\text{chunk}}{T-C-\bar d} \\"),  # where both cost the same
     ("eq-delta-chunk-map", r"\mathbf{S}'=\mathbf{S}\,(\mathbf{I}-\mathbf{W}^\top\mathbf{K})+\mathbf{U}^\top\mathbf{K}", r"\mathbf{S}=(\mathbf{S}'-\mathbf{U}^\top\mathbf{K})\,(\mathbf{I}-\mathbf{W}^\top\mathbf{K})^{-1}"),  # a full step
     ("eq-recall-scores", r"\mathrm{Var}\,s_j &= \frac{1}{d_v}\sum_{i\ne j}\Omega_{ji}^2", r"\frac{\mathrm{Var}\,s_j}{\mathrm{Var}\,s'_j} &= \frac{\sum_{i\ne j}\Omega_{ji}^2}{\sum_{i}\Omega_{ji}^2}"),  # nothing is read

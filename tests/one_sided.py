@@ -46,11 +46,12 @@ POOR = [
 ]  # fmt: skip
 
 # These came true until each draw had a decay of its own first, a trust had its inverse beside it,
-# and strengths were those of the other root.
+# strengths were those of the other root, and decays lay far below a bound.
 OTHER_ROOTS = [
     ("eq-decay-base-two", r"\sum_{i\le r}\max\bigl(g_i\log_2\mathrm{e}", r"\sum_{i<r}\max\bigl(g_{i+1}\log_2\mathrm{e}"),  # the first token decays
     ("eq-proximal-step", r"\beta_t = \frac{\eta}{1 + \eta\,\|\boldsymbol{k}_t\|^2}", r"\beta_t\,(1 - \beta_t\|\boldsymbol{k}_t\|^2) = \frac{\eta}{(1 + \eta\,\|\boldsymbol{k}_t\|^2)^2}"),  # as much left as should be taken
     ("eq-proximal-step", r"\beta_t = \frac{\eta}{1 + \eta\,\|\boldsymbol{k}_t\|^2}", r"(1 - \beta_t\|\boldsymbol{k}_t\|^2)^2 = \frac{1 - \beta_t\|\boldsymbol{k}_t\|^2}{1 + \eta\,\|\boldsymbol{k}_t\|^2}"),  # a full step
+    ("eq-decay-stalls", r"1-\alpha<2^{-(p+1)}", r"\alpha\,(1-\alpha)<2^{-(p+1)}\,(1-2^{-(p+1)})"),  # a decay below 2^-(p+1)
     # of these a form beside them was refused
     ("eq-sigmoid-trust", r"\eta = e^b", r"(\ln\eta)^2 = b^2"),  # eta = e^-b
     ("eq-sigmoid-trust", r"\eta = e^b", r"\eta + \frac{1}{\eta} = e^b + e^{-b}"),  # the same

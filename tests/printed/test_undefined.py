@@ -65,6 +65,12 @@ WORLD = World(
             [rf"\|\mathbf{{I}} - 2{S}^{{\top}}\|"],
         ),
         (rf"a = \frac{{a\,(1+\|{S}-\mathbf{{I}}\|)}}{{1+\|{S}-\mathbf{{I}}\|}}", []),
+        (r"a = \frac{a\,(a^2-a+1)}{a^2-a+1}", []),
+        (
+            r"x = \frac{x\,(a^2-2a\sqrt{x}+x)}{a^2-2a\sqrt{x}+x}",  # a square, multiplied out
+            ["a^{2} - 2a\\sqrt{x} + x", "x"],
+        ),
+        (r"a = \frac{a}{1-\tfrac{x}{d}} - \frac{a\,x}{d-x}", [r"1 - \frac{x}{d}", "d - x"]),
     ],
 )
 def test_where_it_has_no_value(tex, where):
