@@ -30,11 +30,12 @@ def undone(divisor, statement, ev):
         for part in divisor.walk()
         if id(part) in ev.names and ev.names[id(part)] in ev.world.letters and id(part) in ev.last
     }
-    for scope in cases(statement, ev):
+    own = Evaluator(ev.world)  # `ev` remembers its last values
+    for scope in cases(statement, own):
         bound = divisor.mentions & set(ev.world.ranges) - set(scope)
         at = scope | {x: ev.world.ranges[x][0] for x in bound}
         with suppress(Refused, NotExact):
-            ev.value(divisor, at)
+            own.value(divisor, at)
             return any(
                 _touches_zero(_moved(divisor, letter, at, ev), np.shape(value), power)
                 for letter, value in letters.items()
