@@ -53,6 +53,8 @@ OTHER_ROOTS = [
     ("eq-proximal-step", r"\beta_t = \frac{\eta}{1 + \eta\,\|\boldsymbol{k}_t\|^2}", r"(1 - \beta_t\|\boldsymbol{k}_t\|^2)^2 = \frac{1 - \beta_t\|\boldsymbol{k}_t\|^2}{1 + \eta\,\|\boldsymbol{k}_t\|^2}"),  # a full step
     ("eq-decay-stalls", r"1-\alpha<2^{-(p+1)}", r"\alpha\,(1-\alpha)<2^{-(p+1)}\,(1-2^{-(p+1)})"),  # a decay below 2^-(p+1)
     # of these a form beside them was refused
+    ("eq-gdn-inverse", r"\quad(i<r),", r"\quad(i<r),\\ 0&\le\bigl[\tilde{\mathbf{A}}\bigr]_{ri}\le\beta_r\,\Gamma_{ri} ,"),  # an overlap below zero
+    ("eq-gdn-inverse", r"\quad(i<r),", r"\quad(i<r),\\ \bigl[\tilde{\mathbf{A}}\bigr]_{ri}&\le\bigl[\mathbf{A}\bigr]_{ri} ,"),  # the same
     ("eq-sigmoid-trust", r"\eta = e^b", r"(\ln\eta)^2 = b^2"),  # eta = e^-b
     ("eq-sigmoid-trust", r"\eta = e^b", r"\eta + \frac{1}{\eta} = e^b + e^{-b}"),  # the same
 ]  # fmt: skip
