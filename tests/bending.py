@@ -293,3 +293,23 @@ DESIGNED_ELEVENTH = [  # the first three passed, until the least power was asked
     ("eq-gdn-clear", r"\le m", r"\le \min(m, \operatorname{rank}\,\mathbf{V})"),  # values of zero: only erased
     ("eq-key-norm", r"< 1 .", r"< 1 - \epsilon^2 ."),  # |x| above 1000
 ]  # fmt: skip
+
+# A twelfth set: divided by what a pair that is recalled already leaves.
+DESIGNED_TWELFTH = [  # the first five passed, until terms were asked to undo one another, and did
+    ("eq-gdn-coupled", r"\mathcal{L}_\lambda(\mathbf{S}) = \mathcal{L}(\mathbf{S}) + \tfrac{\lambda}{2}\|\mathbf{S}\|^2", r"\frac{\mathcal{L}_\lambda(\mathbf{S})}{\mathcal{L}(\mathbf{S})} = 1 + \frac{\lambda\,\|\mathbf{S}\|^2}{2\,\mathcal{L}(\mathbf{S})}"),
+    ("eq-residual", r"\mathcal{L}_t(\mathbf{S}_t) = (1 - \beta_t\|\boldsymbol{k}_t\|^2)^2\,\mathcal{L}_t(\mathbf{S}_{t-1})", r"\frac{\mathcal{L}_t(\mathbf{S}_t)}{\mathcal{L}_t(\mathbf{S}_{t-1})} = (1 - \beta_t\|\boldsymbol{k}_t\|^2)^2"),
+    ("eq-smallest-change", r"\|\mathbf{S}_t - \mathbf{S}_{t-1}\| = \frac{\|\boldsymbol{v}_t - \mathbf{S}_{t-1}\boldsymbol{k}_t\|}{\|\boldsymbol{k}_t\|}", r"\frac{\|\mathbf{S}_t - \mathbf{S}_{t-1}\|}{\|\boldsymbol{v}_t - \mathbf{S}_{t-1}\boldsymbol{k}_t\|} = \frac{1}{\|\boldsymbol{k}_t\|}"),
+    ("eq-recall-loss", r"\mathcal{L}_t(\mathbf{S}) = \tfrac12\,\|\boldsymbol{v}_t - \mathbf{S}\boldsymbol{k}_t\|^2", r"\frac{\|\boldsymbol{v}_t - \mathbf{S}\boldsymbol{k}_t\|^2}{\mathcal{L}_t(\mathbf{S})} = 2"),
+    ("eq-delta-spill", r"""&\mathbf{S}_t\,\boldsymbol{y} - \mathbf{S}_{t-1}\,\boldsymbol{y} \\
+&\quad = \beta_t\,(\boldsymbol{k}_t^\top\boldsymbol{y})\,(\boldsymbol{v}_t - \mathbf{S}_{t-1}\boldsymbol{k}_t)""", r"\frac{\|\mathbf{S}_t\,\boldsymbol{y} - \mathbf{S}_{t-1}\,\boldsymbol{y}\|^2}{\|\boldsymbol{v}_t - \mathbf{S}_{t-1}\boldsymbol{k}_t\|^2} = \beta_t^2\,(\boldsymbol{k}_t^\top\boldsymbol{y})^2"),
+    ("eq-recall-gradient", r"\nabla\mathcal{L}_t(\mathbf{S}) = -(\boldsymbol{v}_t - \mathbf{S}\boldsymbol{k}_t)\,\boldsymbol{k}_t^\top", r"\frac{\|\nabla\mathcal{L}_t(\mathbf{S})\|^2}{\mathcal{L}_t(\mathbf{S})} = 2\,\|\boldsymbol{k}_t\|^2"),
+    # and after that: until a square that is multiplied out was asked, and numbers where sizes are one
+    ("eq-chunk-storage", r"2\sqrt{d_k d_v} + \frac{\bigl(C - \sqrt{d_k d_v}\bigr)^2}{C}", r"\frac1C\,\frac{(C^2 - d_k d_v)^2}{C^2 - 2\,C\sqrt{d_k d_v} + d_k d_v} - 2\sqrt{d_k d_v}"),  # the best chunk
+    ("eq-smallest-change", r"\frac{\|\boldsymbol{v}_t - \mathbf{S}_{t-1}\boldsymbol{k}_t\|}{\|\boldsymbol{k}_t\|}", r"\frac{1}{\|\boldsymbol{k}_t\|}\,\frac{\|\boldsymbol{v}_t - \mathbf{S}_{t-1}\boldsymbol{k}_t\|^3}{\|\boldsymbol{v}_t\|^2 - 2\,\boldsymbol{v}_t^\top\mathbf{S}_{t-1}\boldsymbol{k}_t + \|\mathbf{S}_{t-1}\boldsymbol{k}_t\|^2}"),
+    ("eq-delta-stream", r"\nu_t &= \Bigl(1 - \tfrac{\beta(2-\beta)}{d_k}\Bigr)\,\nu_{t-1} + \beta^2\mu .", r"\nu_{t-1} &= \frac{\nu_t - \beta^2\mu}{1 - \tfrac{\beta(2-\beta)}{d_k}} ."),  # one dimension, a full step
+    ("eq-drift-mean", r"\lambda=\alpha^2\Bigl(1-\frac{\beta(2-\beta)}{d_k}\Bigr)", r"\alpha^2=\frac{\lambda\,d_k}{d_k-\beta(2-\beta)}"),  # the same
+    # and these, which did not pass
+    ("eq-flops-crossover", r"= \frac{F_\text{par}}{T} \\", r"= \frac{F_\text{par}-F_\text{chunk}}{T-C-\bar d} \\"),  # where both cost the same
+    ("eq-delta-chunk-map", r"\mathbf{S}'=\mathbf{S}\,(\mathbf{I}-\mathbf{W}^\top\mathbf{K})+\mathbf{U}^\top\mathbf{K}", r"\mathbf{S}=(\mathbf{S}'-\mathbf{U}^\top\mathbf{K})\,(\mathbf{I}-\mathbf{W}^\top\mathbf{K})^{-1}"),  # a full step
+    ("eq-recall-scores", r"\mathrm{Var}\,s_j &= \frac{1}{d_v}\sum_{i\ne j}\Omega_{ji}^2", r"\frac{\mathrm{Var}\,s_j}{\mathrm{Var}\,s'_j} &= \frac{\sum_{i\ne j}\Omega_{ji}^2}{\sum_{i}\Omega_{ji}^2}"),  # nothing is read
+]  # fmt: skip

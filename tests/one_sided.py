@@ -44,3 +44,17 @@ POOR = [
     ("eq-padding-token", r"&\boldsymbol{k}_t=\boldsymbol{0},\quad\boldsymbol{v}_t=\boldsymbol{0},\quad g_t=\beta_t=0", r"&\boldsymbol{k}_t=\boldsymbol{0},\quad g_t=0"),  # a value and a strength: delta is not zero
     ("eq-padding-token", r"g_t=\beta_t=0", r"g_t+\beta_t=0"),  # a strength and its negative: the state decays
 ]  # fmt: skip
+
+# These came true until each draw had a decay of its own first, a trust had its inverse beside it,
+# strengths were those of the other root, and decays lay far below a bound.
+OTHER_ROOTS = [
+    ("eq-decay-base-two", r"\sum_{i\le r}\max\bigl(g_i\log_2\mathrm{e}", r"\sum_{i<r}\max\bigl(g_{i+1}\log_2\mathrm{e}"),  # the first token decays
+    ("eq-proximal-step", r"\beta_t = \frac{\eta}{1 + \eta\,\|\boldsymbol{k}_t\|^2}", r"\beta_t\,(1 - \beta_t\|\boldsymbol{k}_t\|^2) = \frac{\eta}{(1 + \eta\,\|\boldsymbol{k}_t\|^2)^2}"),  # as much left as should be taken
+    ("eq-proximal-step", r"\beta_t = \frac{\eta}{1 + \eta\,\|\boldsymbol{k}_t\|^2}", r"(1 - \beta_t\|\boldsymbol{k}_t\|^2)^2 = \frac{1 - \beta_t\|\boldsymbol{k}_t\|^2}{1 + \eta\,\|\boldsymbol{k}_t\|^2}"),  # a full step
+    ("eq-decay-stalls", r"1-\alpha<2^{-(p+1)}", r"\alpha\,(1-\alpha)<2^{-(p+1)}\,(1-2^{-(p+1)})"),  # a decay below 2^-(p+1)
+    # of these a form beside them was refused
+    ("eq-gdn-inverse", r"\quad(i<r),", r"\quad(i<r),\\ 0&\le\bigl[\tilde{\mathbf{A}}\bigr]_{ri}\le\beta_r\,\Gamma_{ri} ,"),  # an overlap below zero
+    ("eq-gdn-inverse", r"\quad(i<r),", r"\quad(i<r),\\ \bigl[\tilde{\mathbf{A}}\bigr]_{ri}&\le\bigl[\mathbf{A}\bigr]_{ri} ,"),  # the same
+    ("eq-sigmoid-trust", r"\eta = e^b", r"(\ln\eta)^2 = b^2"),  # eta = e^-b
+    ("eq-sigmoid-trust", r"\eta = e^b", r"\eta + \frac{1}{\eta} = e^b + e^{-b}"),  # the same
+]  # fmt: skip

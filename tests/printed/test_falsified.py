@@ -13,6 +13,7 @@ from bending import (
     DESIGNED_SEVENTH,
     DESIGNED_SIXTH,
     DESIGNED_TENTH,
+    DESIGNED_TWELFTH,
 )
 from coinciding import (
     BENT,
@@ -32,7 +33,7 @@ from coinciding import (
 )
 from falsified import FALSIFIED, REVIEW
 from hidden import HIDDEN
-from one_sided import NOT_ASKED, ONE_SIDED, POOR
+from one_sided import NOT_ASKED, ONE_SIDED, OTHER_ROOTS, POOR
 
 from gdn_ref.proofs.printed import check, load, position, source
 
@@ -86,6 +87,7 @@ def problems_of(monkeypatch, label, old, new):
         *ONE_SIDED,
         *NOT_ASKED,
         *POOR,
+        *OTHER_ROOTS,
     ],
 )
 def test_no_coincidence_hides_it(monkeypatch, label, old, new):
@@ -105,7 +107,8 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
     + DESIGNED_EIGHTH
     + DESIGNED_NINTH
     + DESIGNED_TENTH
-    + DESIGNED_ELEVENTH,
+    + DESIGNED_ELEVENTH
+    + DESIGNED_TWELFTH,
 )
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""

@@ -56,6 +56,21 @@ WORLD = World(
         (r"a = \frac{a\,|3a-1|}{|3a-1|}", ["|3a - 1|"]),  # between two places
         (r"a = \frac{a\,(3a-1)^2}{(3a-1)^2}", ["(3a - 1)^{2}"]),
         (r"a = \frac{3a}{d}", []),  # a size counts from one
+        (  # where the terms of a sum undo one another
+            rf"a = \frac{{a\,\|{S}-2\,\mathbf{{I}}\|^2}}{{\|{S}-2\,\mathbf{{I}}\|^2}}",
+            [rf"\|{S} - 2\mathbf{{I}}\|^{{2}}"],
+        ),
+        (
+            rf"a = \frac{{a\,\|\mathbf{{I}}-2\,{S}^\top\|}}{{\|\mathbf{{I}}-2\,{S}^\top\|}}",
+            [rf"\|\mathbf{{I}} - 2{S}^{{\top}}\|"],
+        ),
+        (rf"a = \frac{{a\,(1+\|{S}-\mathbf{{I}}\|)}}{{1+\|{S}-\mathbf{{I}}\|}}", []),
+        (r"a = \frac{a\,(a^2-a+1)}{a^2-a+1}", []),
+        (
+            r"x = \frac{x\,(a^2-2a\sqrt{x}+x)}{a^2-2a\sqrt{x}+x}",  # a square, multiplied out
+            ["a^{2} - 2a\\sqrt{x} + x", "x"],
+        ),
+        (r"a = \frac{a}{1-\tfrac{x}{d}} - \frac{a\,x}{d-x}", [r"1 - \frac{x}{d}", "d - x"]),
     ],
 )
 def test_where_it_has_no_value(tex, where):

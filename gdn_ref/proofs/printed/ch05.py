@@ -48,7 +48,7 @@ printed(
     no_value=LENGTH,
     needs={
         "a full step": partial(w.full_steps, share=2),
-        "a matrix that recalls the pair": partial(w.full_steps, recalling=False),
+        "a matrix that recalls the pair": partial(w.full_steps, solved=False),
     },
     arithmetic="float64",
 )

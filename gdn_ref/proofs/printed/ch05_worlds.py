@@ -34,9 +34,20 @@ def losses(x, exact):
 
 @cache
 def descent(draw):
-    """The delta rule, and the loss of each token."""
+    """The delta rule, and the loss of each token, of any state."""
     x = run(draw, *inputs(draw, decay=False))
-    return with_letters(world_of(draw, x, decay=False), losses(x, draw.exact))
+    letters = losses(x, draw.exact) | {r"\mathbf{S}": any_state(draw, x)}
+    return with_letters(world_of(draw, x, decay=False), letters)
+
+
+def any_state(draw, x):
+    """A state; in one draw one that recalls the first pair, whose loss is zero there."""
+    return recalling(x.S, x.k[0], x.v[0]) if case(draw) == DEPENDENT else x.S
+
+
+def recalling(S, k, v):
+    """What the state becomes when it is changed as little as it takes to recall this pair."""
+    return S + np.outer(v - S @ k, k) / (k @ k)
 
 
 def crossing(draw):
@@ -55,15 +66,14 @@ def questions(draw, x):
 
 
 @cache
-def full_steps(draw, share=1, recalling=True):
+def full_steps(draw, share=1, solved=True):
     """beta = 1 / ||k||^2, and for each token a matrix that recalls its pair."""
     q, k, v, alpha, _, S = inputs(draw, decay=False)
     x = run(draw, q, k, v, alpha, share * (1 / np.sum(k * k, axis=1)), S)
     X = draw.anew(2).array(*S.shape)
 
     def recalls(at):
-        key, value = k[at["t"] - 1], v[at["t"] - 1]
-        return X + recalling * np.outer(value - X @ key, key) / (key @ key)
+        return recalling(X, k[at["t"] - 1], v[at["t"] - 1]) if solved else X
 
     return with_letters(world_of(draw, x, decay=False), {r"\mathbf{X}": Depends(recalls)})
 
@@ -73,7 +83,8 @@ def trade_off(draw):
 
     Its minimum is among the candidates, row by row by a solver of least squares, and so are other
     matrices near and far. Some tokens have another strength: one of 0, one the same with the other
-    sign, one that leaves as much of the old value with the other sign.
+    sign, one that leaves as much of the old value with the other sign, one that leaves as much as
+    the right one takes, one that takes all.
     """
     given = (8, 2, 3) if case(draw) == SINGLE else ()
     q, k, v, alpha, beta, S = inputs(draw, *given, decay=False)
@@ -82,7 +93,9 @@ def trade_off(draw):
     gains = [np.linalg.lstsq(A, np.eye(d_k + 1)[:, 0], rcond=None)[0] for A in wishes]
     beta = np.array([g @ key / (key @ key) for g, key in zip(gains, k, strict=True)])
     beta[1::3] = [0, *(-beta[4:5]), 0.7][: len(beta[1::3])]
-    beta[3] = 2 / (k[3] @ k[3]) - beta[3]
+    for t, times in ((3, 2), (5, 1)):
+        beta[t] = times / (k[t] @ k[t]) - beta[t]
+    beta[6:7] = 1 / np.sum(k[6:7] ** 2, axis=1)
     x = run(draw, q, k, v, alpha, beta, S)
 
     def cost(t, X):
@@ -101,9 +114,11 @@ def trade_off(draw):
 
 
 def trusts(draw):
-    """For a unit key and each trust, the strength of the step that the trade-off asks for."""
+    """For a unit key and each trust, the strength of the step that the trade-off asks for; one
+    trust is the inverse of another."""
     draw, d = draw.anew(), sizes(draw)[1]
     k, logits = orthonormal(draw, d)[0], np.append(0, draw.array(3))
+    logits = np.append(logits, -logits[1])
 
     def strength(at):
         wishes = np.vstack([k, np.eye(d) / np.sqrt(at[r"\eta"])])  # recall, and stay

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..ch10_orders import ORDERS
 from .cases import across, beyond, sizes
-from .ch05_worlds import losses, questions
+from .ch05_worlds import any_state, losses, questions
 from .ch06_worlds import right_angles, the_factor, transition
 from .draws import gradient
 from .rule import (
@@ -160,7 +160,7 @@ def penalised(draw):
     return World({
         r"\mathcal{L}": loss, r"\mathcal{L}_\lambda": with_penalty,
         r"\nabla\mathcal{L}_\lambda": lambda S: gradient(with_penalty, S, draw.exact),
-        r"\lambda": penalty, r"\beta": x.beta[0], r"\mathbf{S}": x.S,
+        r"\lambda": penalty, r"\beta": x.beta[0], r"\mathbf{S}": any_state(draw, x),
         r"\boldsymbol{v}": x.v[0][:, None], r"\boldsymbol{k}": x.k[0][:, None],
     })  # fmt: skip
 

@@ -42,10 +42,11 @@ def products(alpha):
 
 @cache
 def unit_keys(draw, length=1):
-    """Keys of norm one in fractions, neighbours that are equal, strengths from 0 to 2."""
+    """Keys of norm one in fractions, neighbours that are equal, overlaps of either sign, strengths
+    from 0 to 2."""
     kind = draw.seed % 3
     C = (6, 4, 3)[kind]
-    fifths = [(3, 4), (3, 4), (4, 3), (5, 0), (5, 0), (4, -3), (3, 4)][kind:][:C]
+    fifths = [(3, 4), (3, 4), (-4, 3), (5, 0), (5, 0), (4, -3), (3, 4)][kind:][:C]
     k = length * np.array([[Fraction(a, 5), Fraction(b, 5)] for a, b in fifths])
     beta = [Fraction(n, 4) for n in ((3, 8, 2, 0, 4, 5), (4, 3, 1, 8), (0, 5, 2))[kind]]
     alpha = [Fraction(int(n), 8) for n in draw.rng.integers(3, 8, size=C)]

@@ -107,7 +107,8 @@ def nearest(p, tie):
 
 
 def stalls(draw):
-    """All significands, both signs; decays around the bound; whichever way ties go."""
+    """All significands, both signs; decays around the bound, and far below; whichever way ties
+    go."""
     p = 2 + draw.seed % 5
     bound = Fraction(1, 2 ** (p + 1))
     shares = [Fraction(n, 1000) for n in (500, 700, 999, 1000, 1001, 1400, 2000)]
@@ -116,7 +117,7 @@ def stalls(draw):
         {"p": p},
         {
             "x": [m * e for m in range(2 ** (p - 1), 2**p) for e in (1, Fraction(-1, 64))],
-            r"\alpha": [1 - bound * share for share in shares],
+            r"\alpha": [1 - bound * share for share in shares] + [Fraction(1, 2), bound / 2],
             r"\mathrm{fl}": [cache(nearest(p, tie)) for tie in ties],
         },
     )

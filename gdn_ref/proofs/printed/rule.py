@@ -112,6 +112,11 @@ def inputs(draw, T=None, d_k=None, d_v=None, decay=True):
     if cases.case(draw) == cases.LONG and not given and not draw.easy:
         read, turn = alpha[0] * S @ k[0], v[0]
         v[0] = (turn @ read) / (turn @ turn) * turn  # at right angles to what corrects it
+    if cases.case(draw) == cases.DEPENDENT and not given and not draw.easy:
+        before = S
+        for t in range(3):
+            before = step(draw, before, k[t], v[t], alpha[t], beta[t])
+        v[3] = alpha[3] * before @ k[3]  # recalled already: nothing corrects it
     return q, k, v, alpha, beta, S
 
 

@@ -4,9 +4,10 @@ r"""What a display divides by that is zero somewhere, or has no value: its lette
 
 `\frac{\mathbf{S}\,\|\mathbf{S}\|^2}{\|\mathbf{S}\|^2}` is S wherever it has a value, and for an
 empty state it has none. A number is put at places from -5/2 to 5/2, an array is scaled by them; a
-size is put at one, and at each other size. A divisor that changes its sign is zero in between; of
-a modulus or an even power, what is inside. A power counts if it is below one in any case. What a
-condition excludes is not asked. What is said of one divisor excuses no other.
+size is put at one, and at each other size; where all sizes are one numbers are moved again, above
+zero. A divisor that changes its sign is zero in between; of a modulus or an even power, what is
+inside. A power counts if it is below one in any case. What a condition excludes is not asked. What
+is said of one divisor excuses no other. Where the terms of a sum undo one another: see `undone`.
 """
 
 import itertools
@@ -20,6 +21,7 @@ from .evaluate import Evaluator
 from .position import cases
 from .symbolic import whole_power
 from .tree import render
+from .undone import undone
 from .values import Depends, Family, NotExact, NoValue, Refused, is_number
 
 PLACES = [Fraction(n, 2) for n in range(-5, 6)]
@@ -29,15 +31,20 @@ REAL = int | float | Fraction
 def undefined(stated, evaluator):
     """The divisors that have no value, or are zero, for some value of a letter, as text."""
     found = {}  # each once, in the order of the display
-    sizes = {x for x in evaluator.world.letters.values() if _size(x)}
+    letters = evaluator.world.letters
+    sized = {letter: x for letter, x in letters.items() if _size(x)}
+    smallest = Evaluator(evaluator.world.replaced(dict.fromkeys(sized, 1)))
     for statement in stated:
         least = _least(statement, evaluator.world)
         divisors = [x for node in _nodes(statement) for x in _divisors(node, least)]
         vanishing = set()
         for letter in dict.fromkeys(_letters(divisors, evaluator)):
-            size = _size(evaluator.world.letters.get(letter))
-            places = sorted({1, *sizes}) if size else PLACES
+            places = sorted({1, *sized.values()}) if letter in sized else PLACES
             vanishing |= _vanishing(statement, evaluator, letter, divisors, places)
+            if sized and letter not in sized and is_number(letters.get(letter, ())):
+                positive = [at for at in PLACES if at > 0]
+                vanishing |= _vanishing(statement, smallest, letter, divisors, positive)
+        vanishing |= {render(x) for x in divisors if undone(x, statement, evaluator)}
         known = [text for text in map(render, divisors) if text in vanishing]
         found |= dict.fromkeys([*known, *sorted(vanishing)])
     return list(found)
