@@ -44,3 +44,26 @@ POOR = [
     ("eq-padding-token", r"&\boldsymbol{k}_t=\boldsymbol{0},\quad\boldsymbol{v}_t=\boldsymbol{0},\quad g_t=\beta_t=0", r"&\boldsymbol{k}_t=\boldsymbol{0},\quad g_t=0"),  # a value and a strength: delta is not zero
     ("eq-padding-token", r"g_t=\beta_t=0", r"g_t+\beta_t=0"),  # a strength and its negative: the state decays
 ]  # fmt: skip
+
+# A twelfth set: ranks, which in all draws were as large as can be. The three of one key and the first
+# of the UT transform passed; the others came true, but a form beside them was refused.
+LOW_RANKS = [
+    ("eq-linear-attention-parallel", r"\mathbf{O} &= \mathbf{Q}\mathbf{S}_0^\top + (\mathbf{M} \odot \mathbf{Q}\mathbf{K}^\top)\mathbf{V}", r"\mathrm{rank}\,\mathbf{O} &= \mathrm{rank}\,\mathbf{V}"),  # queries of zero
+    ("eq-scalar-decay-parallel", r"\mathbf{O} = (\boldsymbol{\Gamma} \odot \mathbf{Q}\mathbf{K}^\top)\,\mathbf{V}", r"\mathbf{O} = (\boldsymbol{\Gamma} \odot \mathbf{Q}\mathbf{K}^\top)\,\mathbf{V}, \quad \mathrm{rank}\,\mathbf{O} = \mathrm{rank}\,\mathbf{V}"),  # the same
+    ("eq-transition-determinant", r"(1 - \beta\|\boldsymbol{k}\|^2),", r"(1 - \beta\|\boldsymbol{k}\|^2), \quad \mathrm{rank}\,\mathbf{F} = d,"),  # a projection, or a decay of 0
+    ("eq-transition-determinant", r"(1 - \beta\|\boldsymbol{k}\|^2),", r"(1 - \beta\|\boldsymbol{k}\|^2), \quad \mathrm{rank}\,(\mathbf{I} - \mathbf{P}) = 1,"),  # a strength of 0
+    ("eq-transition-eigenvalues", r"\alpha\,(1 - \beta\|\boldsymbol{k}\|^2)\bigr),", r"\alpha\,(1 - \beta\|\boldsymbol{k}\|^2)\bigr), \quad \mathrm{rank}\,(\mathbf{F} - \alpha\mathbf{I}) = 1,"),  # the same
+    ("eq-ut-transform", r"\mathbf{W} &= \mathbf{T}\mathbf{K}", r"\mathrm{rank}\,\mathbf{W} &= \mathrm{rank}\,\mathbf{K}"),  # strengths of 0
+    ("eq-ut-transform", r"\mathbf{U} = \mathbf{T}\mathbf{V}", r"\mathrm{rank}\,\mathbf{U} = \mathrm{rank}\,\mathbf{V}"),  # the same
+    ("eq-delta-attention", r"\;\mathbf{V}.", r"\;\mathbf{V}, \quad \mathrm{rank}\,\mathbf{O} = \mathrm{rank}\,\mathbf{V}."),  # queries of zero
+    ("eq-gdn-chunk-delta", r"\mathbf{S}^\top\bigr).", r"\mathbf{S}^\top\bigr), \quad \mathrm{rank}\,\mathbf{E} = \mathrm{rank}\,\mathbf{V}."),  # values of zero: what is erased
+    ("eq-gdn-chunk-output", r"\mathbf{K}^\top\bigr)\mathbf{E}.", r"\mathbf{K}^\top\bigr)\mathbf{E}, \quad \mathrm{rank}\,\mathbf{O} = \mathrm{rank}\,\mathbf{E}."),  # queries of zero
+    ("eq-wy-u", r"\mathbf{B}\mathbf{V}.", r"\mathbf{B}\mathbf{V}, \quad \mathrm{rank}\,\tilde{\mathbf{U}} = \mathrm{rank}\,\mathbf{V}."),  # strengths of 0
+    ("eq-gdn-w-gated", r"\mathbf{D}_\gamma\mathbf{K}.", r"\mathbf{D}_\gamma\mathbf{K}, \quad \mathrm{rank}\,\mathbf{W} = \mathrm{rank}\,\mathbf{K}."),  # the same
+    ("eq-grad-query", r"\mathrm{d}\mathbf{V}&=\mathbf{B}\mathbf{Z}", r"\mathrm{rank}\,\mathrm{d}\mathbf{V}&=\mathrm{rank}\,\mathbf{Z}"),  # the same
+    ("eq-inverse-without-beta", r"=\mathrm{d}\mathbf{V}", r"=\mathrm{d}\mathbf{V} ,\quad \mathrm{rank}\,\mathrm{d}\mathbf{V} = \mathrm{rank}\,\mathbf{Z}"),  # the same
+    ("eq-slot-race", r"\mathbf{G}_1-\mathbf{S})\,\mathbf{F}_2 ,", r"\mathbf{G}_1-\mathbf{S})\,\mathbf{F}_2 ,\quad \mathrm{rank}\,\mathbf{S} = 2,"),  # any state
+    ("eq-value-slices", r"g,\,\beta\bigr),", r"g,\,\beta\bigr),\quad \mathrm{rank}\,\mathbf{Q} = \mathrm{rank}\,\mathbf{K},"),  # queries of a lower rank
+    ("eq-family-minibatch", r"^\top\mathbf{K} .", r"^\top\mathbf{K} ,\quad \mathrm{rank}\,\mathbf{S}' = \mathrm{rank}\,\mathbf{S} ."),  # an empty state before
+    ("eq-family-output", r"\mathbf{P}^b\,\mathbf{R} ,", r"\mathbf{P}^b\,\mathbf{R} ,\quad \mathrm{rank}\,\mathbf{U} = \mathrm{rank}\,\mathbf{O} ,"),  # queries of zero
+]  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import linear_attention
 from ..ch02_margin import signed_units
-from .cases import beyond, case, on_the_sphere
+from .cases import LOW, beyond, case, on_the_sphere
 from .memory import inputs, run, tokens
 from .rule import own_bases, vars_of
 from .values import Depends, columns, entries
@@ -94,6 +94,7 @@ def spread(draw, length=1):
     n, d_k = SPREAD[_place(draw) % len(SPREAD)]
     k = length * on_the_sphere(draw.anew().array(n, d_k - 1))
     k[5:6] = k[4:5]
+    k[3:] = k[2] if draw.easy == LOW else k[3:]
     letters = {"n": n, "d_k": d_k, r"\mathbf{K}": k, r"\rho_": overlaps(k)}
     return World(letters, ranges={"i": range(1, n + 1), "j": range(1, n + 1)})
 

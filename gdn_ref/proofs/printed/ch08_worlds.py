@@ -8,7 +8,7 @@ from ... import wy
 from ..ch08_inverses import paths, quarter
 from ..counting import known, multiplications
 from ..token_forms import solve
-from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, beyond, case, few, sizes
+from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, beyond, case, few, of_rank, sizes
 from .rule import eye, inputs, orthonormal, run, ungated, with_letters, world_of
 from .values import Depends, Family, Refused, columns
 from .world import World
@@ -135,7 +135,7 @@ def two_blocks(draw):
     draw, (_, e, l) = draw.anew(), sizes(draw)
     return World({
         r"\mathbf{X}_e": draw.array(e, e), r"\mathbf{X}_l": draw.array(l, l),
-        r"\mathbf{Y}": draw.array(l, e),
+        r"\mathbf{Y}": of_rank(draw, 1, draw.array(l, e)),
     })  # fmt: skip
 
 

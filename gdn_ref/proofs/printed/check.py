@@ -273,8 +273,8 @@ def _evaluated(entry, display, one_by_one):
 
 
 def borders(entry):
-    """Worlds at the border of the domain: equal sizes, no decay, strengths of 1, a reset; keys of
-    one dimension where there are norms: what is no polynomial may hold in two and not in one."""
+    """Worlds at the border of the domain: equal sizes, no decay, strengths of 1, low ranks, a
+    reset; with norms one dimension: what is no polynomial may hold in two and not in one."""
     first, *more = DRAWS[entry.arithmetic]
     draws = [replace(first, easy=easy) for easy in BORDERS]
     draws += [replace(draw, easy=RESET) for draw in more if draw.exact and draw.seed == 0]
