@@ -46,7 +46,7 @@ POOR = [
 ]  # fmt: skip
 
 # A twelfth set: ranks, which in all draws were as large as can be. The three of one key and the first
-# of the UT transform passed; the others came true, but a form beside them was refused.
+# of the UT transform passed; the others came true, and a form beside them was refused.
 LOW_RANKS = [
     ("eq-linear-attention-parallel", r"\mathbf{O} &= \mathbf{Q}\mathbf{S}_0^\top + (\mathbf{M} \odot \mathbf{Q}\mathbf{K}^\top)\mathbf{V}", r"\mathrm{rank}\,\mathbf{O} &= \mathrm{rank}\,\mathbf{V}"),  # queries of zero
     ("eq-scalar-decay-parallel", r"\mathbf{O} = (\boldsymbol{\Gamma} \odot \mathbf{Q}\mathbf{K}^\top)\,\mathbf{V}", r"\mathbf{O} = (\boldsymbol{\Gamma} \odot \mathbf{Q}\mathbf{K}^\top)\,\mathbf{V}, \quad \mathrm{rank}\,\mathbf{O} = \mathrm{rank}\,\mathbf{V}"),  # the same
@@ -66,4 +66,14 @@ LOW_RANKS = [
     ("eq-value-slices", r"g,\,\beta\bigr),", r"g,\,\beta\bigr),\quad \mathrm{rank}\,\mathbf{Q} = \mathrm{rank}\,\mathbf{K},"),  # queries of a lower rank
     ("eq-family-minibatch", r"^\top\mathbf{K} .", r"^\top\mathbf{K} ,\quad \mathrm{rank}\,\mathbf{S}' = \mathrm{rank}\,\mathbf{S} ."),  # an empty state before
     ("eq-family-output", r"\mathbf{P}^b\,\mathbf{R} ,", r"\mathbf{P}^b\,\mathbf{R} ,\quad \mathrm{rank}\,\mathbf{U} = \mathrm{rank}\,\mathbf{O} ,"),  # queries of zero
+    # and after that, of which a value of zero and the chunks of one key passed
+    ("eq-gram-recall", r"\,\mathbf{V} .", r"\,\mathbf{V} , \quad \mathrm{rank}\,\mathbf{S} = \min(\mathrm{rank}\,\mathbf{K}, \mathrm{rank}\,\mathbf{V}) ."),  # one key, and two values that cancel
+    ("eq-overwrite", r"\|\boldsymbol{k}_t\|^2\,\boldsymbol{v}_t", r"\|\boldsymbol{k}_t\|^2\,\boldsymbol{v}_t , \quad \mathrm{rank}\,(\mathbf{S}_t - \mathbf{S}_{t-1}) = 1"),  # a value of zero
+    ("eq-scalar-decay-recurrence", r"\mathbf{S}_t\, \boldsymbol{q}_t", r"\mathbf{S}_t\, \boldsymbol{q}_t, \quad \mathrm{rank}\,(\mathbf{S}_t - \alpha_t\,\mathbf{S}_{t-1}) = 1"),  # the same
+    ("eq-neumann", r"\quad \text{for } C = 2^\ell .", "\\quad \\text{for } C = 2^\\ell \\\\\n\\mathrm{rank}\\,\\mathbf{A} &= C-1 ."),  # a strength of 0
+    ("eq-condition-bound", r"\quad \text{for } b = 2 .", "\\quad \\text{for } b = 2 \\\\\n\\mathrm{rank}\\,\\mathbf{A} &= C-1 ."),  # the same
+    ("eq-gdn-horizon", r"&= \rho\,\|\mathbf{S}\|^2", r"&= \rho\,\|\mathbf{S}\|^2, \quad \mathbb{E}\,\mathrm{rank}\,\mathbf{F} = d_k"),  # projections
+    ("eq-identical-keys", r"X_{ri} &= -a\,(1 - a)^n \quad (i < r) .", "X_{ri} &= -a\\,(1 - a)^n \\quad (i < r) \\\\\n\\mathrm{rank}\\,\\mathbf{A} &= C-1 ."),  # a = 0
+    ("eq-linear-attention-recurrence", r"\mathbf{S}_t\, \boldsymbol{q}_t", r"\mathbf{S}_t\, \boldsymbol{q}_t, \quad \mathrm{rank}\,(\mathbf{S}_t - \mathbf{S}_{t-1}) = 1"),  # a value of zero
+    ("eq-transition-power", r"\boldsymbol{k}\boldsymbol{k}^\top\Bigr) ,", r"\boldsymbol{k}\boldsymbol{k}^\top\Bigr) ,\quad \mathrm{rank}\,\mathbf{F}^{n} = \mathrm{rank}\,\mathbf{F} ,"),  # a projection
 ]  # fmt: skip

@@ -161,8 +161,8 @@ def two_write(draw, beta):
 
 
 def strength(draw):
-    """Any number for a strength; for a draw of low ranks zero."""
-    beta = draw.number()
+    """Any number for a strength; for a draw of low ranks zero, beside a decay of 0 one."""
+    beta = ones_if(draw, RESET, draw.number())
     return 0 * beta if draw.easy == LOW else beta
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ... import linear_attention
 from ..ch02_margin import signed_units
 from .cases import LOW, beyond, case, on_the_sphere
-from .memory import inputs, run, tokens
+from .memory import inputs, run, tokens, undecayed
 from .rule import own_bases, vars_of
 from .values import Depends, columns, entries
 from .world import World
@@ -28,7 +28,7 @@ def overlaps(k):
 @cache
 def written(draw):
     """Keys of any length: the state after all pairs, and the overlaps of the keys."""
-    q, k, v, S = inputs(draw)
+    q, k, v, S = undecayed(draw)
     states, outputs = run(q, k, v, 0 * S)
     world = tokens(vars_of(q=q, k=k, v=v, states=states, outputs=outputs))
     letters = {r"\mathbf{S}": states[-1], r"\rho_": overlaps(k)}
