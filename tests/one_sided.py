@@ -2,8 +2,8 @@ r"""False forms that the data met on one side alone: `(label, as printed, false)
 
 A bound was asked where it is close, and nowhere else; a length lay below the best one; a sequence
 had a token; of some numbers the largest came first; what followed from a premise had no other
-cause; a key had two dimensions; the keys of a chunk were one. What is false of each stands beside
-it.
+cause; a key had two dimensions; the keys of a chunk were one; a number was above 1, or below;
+ranks were as large as can be. What is false of each stands beside it.
 """
 # ruff: noqa: E501 (a row is an equation)
 
@@ -22,6 +22,10 @@ ONE_SIDED = [
     ("eq-condition-bound", r"C\,\Bigl(1 + \tfrac12(C-1)\,b^2\Bigr)", r"C + \|\mathbf{A}\|_F^2"),  # keys that differ: below C (2C - 1)
     ("eq-condition-bound", r"C(2C - 1)", r"C + \|\mathbf{A}\|_F^2"),  # the same
     ("eq-condition-bound", r"C\,\Bigl(1 + \tfrac12(C-1)\,b^2\Bigr)", r"\|\mathbf{I}+\mathbf{A}\|_F^2"),  # the same
+    ("eq-decay-gate", r"\sigma(-x_t)^{A}", r"\min\bigl(\sigma(-x_t), \sigma(-x_t)^{A}\bigr)"),  # A below 1
+    ("eq-gdn-half-life", r"\beta(2-\beta)/d_k", r"\beta\max(\beta, 2-\beta)/d_k"),  # a strength above 1
+    ("eq-half-life", r"\frac{\ln 2}{|g|}", r"\frac{\ln 2}{\max(|g|, g^2)}"),  # a decay below 1/e
+    ("eq-norm-scale", r"\varepsilon/c^2", r"\varepsilon/\max(c, c^2)"),  # c below 1
 ]  # fmt: skip
 
 # And these: until the converse of an implication was an altered form, and one dimension a border.

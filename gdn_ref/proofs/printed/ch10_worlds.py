@@ -131,9 +131,10 @@ def random_key(draw, directions=None):
 
 
 def half_lives(draw):
-    """Decays near 1 and a wide key. All keys of a basis leave the same share of the mean, rho."""
+    """Decays near 1, a wide key, strengths below 1 and above. All keys of a basis leave the same
+    share of the mean, rho."""
     d = (200, 90, 350)[draw.seed % 3] + 30 * beyond(draw)
-    beta, key = draw.anew().between(0.3, 0.7, 1)[0], np.eye(d)[0]
+    beta, key = draw.anew().between(0.3, 0.7, 1)[0] + draw.seed % 2, np.eye(d)[0]
 
     def rho(at):
         F = transition(draw, key, np.exp(at["g"]), beta)
