@@ -81,3 +81,12 @@ LOW_RANKS = [
     ("eq-linear-attention-recurrence", r"\mathbf{S}_t\, \boldsymbol{q}_t", r"\mathbf{S}_t\, \boldsymbol{q}_t, \quad \mathrm{rank}\,(\mathbf{S}_t - \mathbf{S}_{t-1}) = 1"),  # a value of zero
     ("eq-transition-power", r"\boldsymbol{k}\boldsymbol{k}^\top\Bigr) ,", r"\boldsymbol{k}\boldsymbol{k}^\top\Bigr) ,\quad \mathrm{rank}\,\mathbf{F}^{n} = \mathrm{rank}\,\mathbf{F} ,"),  # a projection
 ]  # fmt: skip
+
+# Premises that were met where the page's is, and nowhere else: until the data had an empty state, and
+# gradients that cancel in the queries. A form beside them was refused.
+AS_THE_PAGE = [
+    ("eq-gdn-residual", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_t", r"\text{if } \mathbf{S}_{t-1}\mathbf{P}_t\,\boldsymbol{y} = \mathbf{S}_{t-1}\boldsymbol{y}"),  # an empty state
+    ("eq-erase-and-write", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_t", r"\text{if } \mathbf{S}_{t-1}\mathbf{P}_t\,\boldsymbol{y} = \mathbf{S}_{t-1}\boldsymbol{y}"),  # the same
+    ("eq-wy-rank", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_1, \dots, \boldsymbol{k}_r", r"\text{if } \mathbf{S}\mathbf{P}^r\boldsymbol{y} = \mathbf{S}\boldsymbol{y}"),  # the same
+    ("eq-reverse-map", r"\mathrm{d}\mathbf{O}=\mathbf{0}", r"\mathrm{d}\mathbf{O}^\top\mathbf{D}_\gamma\mathbf{Q}=\mathbf{0}"),  # keys tell equal queries apart
+]  # fmt: skip

@@ -32,7 +32,7 @@ from coinciding import (
 )
 from falsified import FALSIFIED, REVIEW
 from hidden import HIDDEN
-from one_sided import LOW_RANKS, NOT_ASKED, ONE_SIDED, POOR
+from one_sided import AS_THE_PAGE, LOW_RANKS, NOT_ASKED, ONE_SIDED, POOR
 
 from gdn_ref.proofs.printed import check, load, position, source
 
@@ -87,6 +87,7 @@ def problems_of(monkeypatch, label, old, new):
         *NOT_ASKED,
         *POOR,
         *LOW_RANKS,
+        *AS_THE_PAGE,
     ],
 )
 def test_no_coincidence_hides_it(monkeypatch, label, old, new):

@@ -37,7 +37,8 @@ LOW = "low ranks"
 # where an equation has to hold, too, and to have a value
 BORDERS = (EQUAL_SIZES, STILL, ONES, ONE_CHUNK, LOW)
 ONE_DIMENSION = "keys of one dimension"  # a border where numbers have an order
-RESET = "a decay of 0"  # a border of exact draws: one token in the middle drops everything
+RESET = "a decay of 0"  # one token in the middle drops everything
+EXACT = {0: RESET, 2: EMPTY}  # borders of exact draws, where zeros have no rounding errors
 HADAMARD = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2
 
 
