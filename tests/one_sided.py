@@ -2,8 +2,8 @@ r"""False forms that the data met on one side alone: `(label, as printed, false)
 
 A bound was asked where it is close, and nowhere else; a length lay below the best one; a sequence
 had a token; of some numbers the largest came first; what followed from a premise had no other
-cause; a key had two dimensions; the keys of a chunk were one. What is false of each stands beside
-it.
+cause; a key had two dimensions; the keys of a chunk were one; a number was above 1, or below;
+ranks were as large as can be. What is false of each stands beside it.
 """
 # ruff: noqa: E501 (a row is an equation)
 
@@ -22,6 +22,10 @@ ONE_SIDED = [
     ("eq-condition-bound", r"C\,\Bigl(1 + \tfrac12(C-1)\,b^2\Bigr)", r"C + \|\mathbf{A}\|_F^2"),  # keys that differ: below C (2C - 1)
     ("eq-condition-bound", r"C(2C - 1)", r"C + \|\mathbf{A}\|_F^2"),  # the same
     ("eq-condition-bound", r"C\,\Bigl(1 + \tfrac12(C-1)\,b^2\Bigr)", r"\|\mathbf{I}+\mathbf{A}\|_F^2"),  # the same
+    ("eq-decay-gate", r"\sigma(-x_t)^{A}", r"\min\bigl(\sigma(-x_t), \sigma(-x_t)^{A}\bigr)"),  # A below 1
+    ("eq-gdn-half-life", r"\beta(2-\beta)/d_k", r"\beta\max(\beta, 2-\beta)/d_k"),  # a strength above 1
+    ("eq-half-life", r"\frac{\ln 2}{|g|}", r"\frac{\ln 2}{\max(|g|, g^2)}"),  # a decay below 1/e
+    ("eq-norm-scale", r"\varepsilon/c^2", r"\varepsilon/\max(c, c^2)"),  # c below 1
 ]  # fmt: skip
 
 # And these: until the converse of an implication was an altered form, and one dimension a border.
@@ -57,4 +61,46 @@ OTHER_ROOTS = [
     ("eq-gdn-inverse", r"\quad(i<r),", r"\quad(i<r),\\ \bigl[\tilde{\mathbf{A}}\bigr]_{ri}&\le\bigl[\mathbf{A}\bigr]_{ri} ,"),  # the same
     ("eq-sigmoid-trust", r"\eta = e^b", r"(\ln\eta)^2 = b^2"),  # eta = e^-b
     ("eq-sigmoid-trust", r"\eta = e^b", r"\eta + \frac{1}{\eta} = e^b + e^{-b}"),  # the same
+]  # fmt: skip
+
+# A twelfth set: ranks, which in all draws were as large as can be. The three of one key and the first
+# of the UT transform passed; the others came true, and a form beside them was refused.
+LOW_RANKS = [
+    ("eq-linear-attention-parallel", r"\mathbf{O} &= \mathbf{Q}\mathbf{S}_0^\top + (\mathbf{M} \odot \mathbf{Q}\mathbf{K}^\top)\mathbf{V}", r"\mathrm{rank}\,\mathbf{O} &= \mathrm{rank}\,\mathbf{V}"),  # queries of zero
+    ("eq-scalar-decay-parallel", r"\mathbf{O} = (\boldsymbol{\Gamma} \odot \mathbf{Q}\mathbf{K}^\top)\,\mathbf{V}", r"\mathbf{O} = (\boldsymbol{\Gamma} \odot \mathbf{Q}\mathbf{K}^\top)\,\mathbf{V}, \quad \mathrm{rank}\,\mathbf{O} = \mathrm{rank}\,\mathbf{V}"),  # the same
+    ("eq-transition-determinant", r"(1 - \beta\|\boldsymbol{k}\|^2),", r"(1 - \beta\|\boldsymbol{k}\|^2), \quad \mathrm{rank}\,\mathbf{F} = d,"),  # a projection, or a decay of 0
+    ("eq-transition-determinant", r"(1 - \beta\|\boldsymbol{k}\|^2),", r"(1 - \beta\|\boldsymbol{k}\|^2), \quad \mathrm{rank}\,(\mathbf{I} - \mathbf{P}) = 1,"),  # a strength of 0
+    ("eq-transition-eigenvalues", r"\alpha\,(1 - \beta\|\boldsymbol{k}\|^2)\bigr),", r"\alpha\,(1 - \beta\|\boldsymbol{k}\|^2)\bigr), \quad \mathrm{rank}\,(\mathbf{F} - \alpha\mathbf{I}) = 1,"),  # the same
+    ("eq-ut-transform", r"\mathbf{W} &= \mathbf{T}\mathbf{K}", r"\mathrm{rank}\,\mathbf{W} &= \mathrm{rank}\,\mathbf{K}"),  # strengths of 0
+    ("eq-ut-transform", r"\mathbf{U} = \mathbf{T}\mathbf{V}", r"\mathrm{rank}\,\mathbf{U} = \mathrm{rank}\,\mathbf{V}"),  # the same
+    ("eq-delta-attention", r"\;\mathbf{V}.", r"\;\mathbf{V}, \quad \mathrm{rank}\,\mathbf{O} = \mathrm{rank}\,\mathbf{V}."),  # queries of zero
+    ("eq-gdn-chunk-delta", r"\mathbf{S}^\top\bigr).", r"\mathbf{S}^\top\bigr), \quad \mathrm{rank}\,\mathbf{E} = \mathrm{rank}\,\mathbf{V}."),  # values of zero: what is erased
+    ("eq-gdn-chunk-output", r"\mathbf{K}^\top\bigr)\mathbf{E}.", r"\mathbf{K}^\top\bigr)\mathbf{E}, \quad \mathrm{rank}\,\mathbf{O} = \mathrm{rank}\,\mathbf{E}."),  # queries of zero
+    ("eq-wy-u", r"\mathbf{B}\mathbf{V}.", r"\mathbf{B}\mathbf{V}, \quad \mathrm{rank}\,\tilde{\mathbf{U}} = \mathrm{rank}\,\mathbf{V}."),  # strengths of 0
+    ("eq-gdn-w-gated", r"\mathbf{D}_\gamma\mathbf{K}.", r"\mathbf{D}_\gamma\mathbf{K}, \quad \mathrm{rank}\,\mathbf{W} = \mathrm{rank}\,\mathbf{K}."),  # the same
+    ("eq-grad-query", r"\mathrm{d}\mathbf{V}&=\mathbf{B}\mathbf{Z}", r"\mathrm{rank}\,\mathrm{d}\mathbf{V}&=\mathrm{rank}\,\mathbf{Z}"),  # the same
+    ("eq-inverse-without-beta", r"=\mathrm{d}\mathbf{V}", r"=\mathrm{d}\mathbf{V} ,\quad \mathrm{rank}\,\mathrm{d}\mathbf{V} = \mathrm{rank}\,\mathbf{Z}"),  # the same
+    ("eq-slot-race", r"\mathbf{G}_1-\mathbf{S})\,\mathbf{F}_2 ,", r"\mathbf{G}_1-\mathbf{S})\,\mathbf{F}_2 ,\quad \mathrm{rank}\,\mathbf{S} = 2,"),  # any state
+    ("eq-value-slices", r"g,\,\beta\bigr),", r"g,\,\beta\bigr),\quad \mathrm{rank}\,\mathbf{Q} = \mathrm{rank}\,\mathbf{K},"),  # queries of a lower rank
+    ("eq-family-minibatch", r"^\top\mathbf{K} .", r"^\top\mathbf{K} ,\quad \mathrm{rank}\,\mathbf{S}' = \mathrm{rank}\,\mathbf{S} ."),  # an empty state before
+    ("eq-family-output", r"\mathbf{P}^b\,\mathbf{R} ,", r"\mathbf{P}^b\,\mathbf{R} ,\quad \mathrm{rank}\,\mathbf{U} = \mathrm{rank}\,\mathbf{O} ,"),  # queries of zero
+    # and after that, of which a value of zero and the chunks of one key passed
+    ("eq-gram-recall", r"\,\mathbf{V} .", r"\,\mathbf{V} , \quad \mathrm{rank}\,\mathbf{S} = \min(\mathrm{rank}\,\mathbf{K}, \mathrm{rank}\,\mathbf{V}) ."),  # one key, and two values that cancel
+    ("eq-overwrite", r"\|\boldsymbol{k}_t\|^2\,\boldsymbol{v}_t", r"\|\boldsymbol{k}_t\|^2\,\boldsymbol{v}_t , \quad \mathrm{rank}\,(\mathbf{S}_t - \mathbf{S}_{t-1}) = 1"),  # a value of zero
+    ("eq-scalar-decay-recurrence", r"\mathbf{S}_t\, \boldsymbol{q}_t", r"\mathbf{S}_t\, \boldsymbol{q}_t, \quad \mathrm{rank}\,(\mathbf{S}_t - \alpha_t\,\mathbf{S}_{t-1}) = 1"),  # the same
+    ("eq-neumann", r"\quad \text{for } C = 2^\ell .", "\\quad \\text{for } C = 2^\\ell \\\\\n\\mathrm{rank}\\,\\mathbf{A} &= C-1 ."),  # a strength of 0
+    ("eq-condition-bound", r"\quad \text{for } b = 2 .", "\\quad \\text{for } b = 2 \\\\\n\\mathrm{rank}\\,\\mathbf{A} &= C-1 ."),  # the same
+    ("eq-gdn-horizon", r"&= \rho\,\|\mathbf{S}\|^2", r"&= \rho\,\|\mathbf{S}\|^2, \quad \mathbb{E}\,\mathrm{rank}\,\mathbf{F} = d_k"),  # projections
+    ("eq-identical-keys", r"X_{ri} &= -a\,(1 - a)^n \quad (i < r) .", "X_{ri} &= -a\\,(1 - a)^n \\quad (i < r) \\\\\n\\mathrm{rank}\\,\\mathbf{A} &= C-1 ."),  # a = 0
+    ("eq-linear-attention-recurrence", r"\mathbf{S}_t\, \boldsymbol{q}_t", r"\mathbf{S}_t\, \boldsymbol{q}_t, \quad \mathrm{rank}\,(\mathbf{S}_t - \mathbf{S}_{t-1}) = 1"),  # a value of zero
+    ("eq-transition-power", r"\boldsymbol{k}\boldsymbol{k}^\top\Bigr) ,", r"\boldsymbol{k}\boldsymbol{k}^\top\Bigr) ,\quad \mathrm{rank}\,\mathbf{F}^{n} = \mathrm{rank}\,\mathbf{F} ,"),  # a projection
+]  # fmt: skip
+
+# Premises that were met where the page's is, and nowhere else: until the data had an empty state, and
+# gradients that cancel in the queries. A form beside them was refused.
+AS_THE_PAGE = [
+    ("eq-gdn-residual", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_t", r"\text{if } \mathbf{S}_{t-1}\mathbf{P}_t\,\boldsymbol{y} = \mathbf{S}_{t-1}\boldsymbol{y}"),  # an empty state
+    ("eq-erase-and-write", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_t", r"\text{if } \mathbf{S}_{t-1}\mathbf{P}_t\,\boldsymbol{y} = \mathbf{S}_{t-1}\boldsymbol{y}"),  # the same
+    ("eq-wy-rank", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_1, \dots, \boldsymbol{k}_r", r"\text{if } \mathbf{S}\mathbf{P}^r\boldsymbol{y} = \mathbf{S}\boldsymbol{y}"),  # the same
+    ("eq-reverse-map", r"\mathrm{d}\mathbf{O}=\mathbf{0}", r"\mathrm{d}\mathbf{O}^\top\mathbf{D}_\gamma\mathbf{Q}=\mathbf{0}"),  # keys tell equal queries apart
 ]  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 from gdn_ref.proofs import __main__ as command
 from gdn_ref.proofs import printed, proving, registry, report
-from gdn_ref.proofs.printed import Depends, Draw, World, check, entries, source
+from gdn_ref.proofs.printed import Depends, Draw, World, cases, check, entries, source
 from gdn_ref.proofs.printed.draws import DRAWS
 
 PLACE = "eq-test as printed in 01_test.ipynb, cell 2, line 5"
@@ -91,7 +91,7 @@ def test_every_draw_counts(page):
 
     assert "is false" in page("a = bc", world, arithmetic="modular")["problems"][0]
     assert seen == [(False, 0), (False, 1), (True, 2), (True, 0), (True, 1)]
-    assert borders == [*check.BORDERS, check.RESET]
+    assert borders == [*check.BORDERS, cases.EMPTY, cases.RESET]
 
 
 def test_each_draw_begins_anew(page):

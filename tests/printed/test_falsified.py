@@ -33,7 +33,7 @@ from coinciding import (
 )
 from falsified import FALSIFIED, REVIEW
 from hidden import HIDDEN
-from one_sided import NOT_ASKED, ONE_SIDED, OTHER_ROOTS, POOR
+from one_sided import AS_THE_PAGE, LOW_RANKS, NOT_ASKED, ONE_SIDED, OTHER_ROOTS, POOR
 
 from gdn_ref.proofs.printed import check, load, position, source
 
@@ -88,6 +88,8 @@ def problems_of(monkeypatch, label, old, new):
         *NOT_ASKED,
         *POOR,
         *OTHER_ROOTS,
+        *LOW_RANKS,
+        *AS_THE_PAGE,
     ],
 )
 def test_no_coincidence_hides_it(monkeypatch, label, old, new):

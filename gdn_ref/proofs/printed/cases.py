@@ -31,10 +31,14 @@ TAKE_FEW = {  # labels that take the first tokens of a draw, so many at most: wh
 EMPTY, STILL, ORTHONORMAL = "an empty state", "no decay", "orthonormal keys"
 ONES, ONE_TOKEN, ONE_CHUNK = "write strengths of 1", "one token", "one chunk"
 EASY = (EMPTY, STILL, ORTHONORMAL, ONES, ONE_TOKEN, ONE_CHUNK, EQUAL_SIZES)
+# keys, values and states, of another rank each, and queries of zero; only the first two tokens have
+# a strength, and their values are parallel
+LOW = "low ranks"
 # where an equation has to hold, too, and to have a value
-BORDERS = (EQUAL_SIZES, STILL, ONES, ONE_CHUNK)
+BORDERS = (EQUAL_SIZES, STILL, ONES, ONE_CHUNK, LOW)
 ONE_DIMENSION = "keys of one dimension"  # a border where numbers have an order
-RESET = "a decay of 0"  # a border of exact draws: one token in the middle drops everything
+RESET = "a decay of 0"  # one token in the middle drops everything
+EXACT = {0: RESET, 2: EMPTY}  # borders of exact draws, where zeros have no rounding errors
 HADAMARD = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2
 
 
@@ -50,7 +54,7 @@ def beyond(draw):
 
 def sizes(draw):
     """Tokens, d_k and d_v of a draw; no linear relation between them holds in all draws."""
-    (T, d_k, d_v), more = SIZES[case(draw)], beyond(draw)
+    (T, d_k, d_v), more = (7, 5, 4) if draw.easy == LOW else SIZES[case(draw)], beyond(draw)
     if draw.easy == ORTHONORMAL:
         T, d_v = min(T, 4), 2  # fewer keys than dimensions, and no two sizes equal
     T = 1 if draw.easy == ONE_TOKEN else T + 2 * more
@@ -63,9 +67,16 @@ def few(*rows):
     return [x[:FEW] for x in rows]
 
 
+def of_rank(draw, rank, x):
+    """These rows; for a draw of low ranks as many others, of this rank at most."""
+    return draw.array(len(x), rank) @ draw.array(rank, x.shape[1]) if draw.easy == LOW else x
+
+
 def keys(draw, T, d_k):
     """The keys of a draw."""
     k = draw.array(T, d_k)
+    if draw.easy == LOW:
+        return of_rank(draw, 4, k)
     if draw.easy == ORTHONORMAL:
         return orthonormal(k)
     if case(draw) == DEPENDENT:
@@ -92,13 +103,20 @@ def values(draw, T, d_v):
     v = draw.array(T, d_v)
     if case(draw) == LONG and T > FEW:
         v[7] = v[5]
+    return parallel(draw, of_rank(draw, 3, v))
+
+
+def parallel(draw, v):
+    """These values; for a draw of low ranks the first two are parallel."""
+    if draw.easy == LOW:
+        v[1:2] = 2 * v[:1]
     return v
 
 
 def state(draw, d_v, d_k):
     """A state before the first token."""
     S = draw.array(d_v, d_k)
-    return 0 * S if draw.easy == EMPTY else S
+    return 0 * S if draw.easy == EMPTY else of_rank(draw, 2, S)
 
 
 def queries(draw, k):
@@ -109,7 +127,7 @@ def queries(draw, k):
         q[-1] = q[-1] - (q[-1] @ k[0]) / (k[0] @ k[0]) * k[0]
     if case(draw) == DEPENDENT:
         q[1] = across(draw, k[:2])[:, 0]
-    return q
+    return 0 * q if draw.easy == LOW else q
 
 
 def on_the_sphere(x):
@@ -133,7 +151,20 @@ def strengths(draw, T):
     chosen = {UNIT: {0: 2}, DEPENDENT: {0: 1, 1: 0, 2: 2}, LONG: {1: 0, 2: 1, 3: 2, 5: 1}}
     for t, strength in chosen.get(case(draw), {}).items():
         beta[t : t + 1] = beta[t : t + 1] * 0 + strength
-    return ones_if(draw, ONES, beta)
+    return two_write(draw, ones_if(draw, ONES, beta))
+
+
+def two_write(draw, beta):
+    """These strengths; for a draw of low ranks those of the first two tokens, and zeros."""
+    if draw.easy == LOW:
+        beta[2:] = 0 * beta[2:]
+    return beta
+
+
+def strength(draw):
+    """Any number for a strength; for a draw of low ranks zero, beside a decay of 0 one."""
+    beta = ones_if(draw, RESET, draw.number())
+    return 0 * beta if draw.easy == LOW else beta
 
 
 def decays(draw, T):

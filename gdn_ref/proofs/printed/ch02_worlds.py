@@ -10,8 +10,8 @@ import numpy as np
 
 from ... import linear_attention
 from ..ch02_margin import signed_units
-from .cases import beyond, case, on_the_sphere
-from .memory import inputs, run, tokens
+from .cases import LOW, beyond, case, on_the_sphere
+from .memory import inputs, run, tokens, undecayed
 from .rule import own_bases, vars_of
 from .values import Depends, columns, entries
 from .world import World
@@ -28,7 +28,7 @@ def overlaps(k):
 @cache
 def written(draw):
     """Keys of any length: the state after all pairs, and the overlaps of the keys."""
-    q, k, v, S = inputs(draw)
+    q, k, v, S = undecayed(draw)
     states, outputs = run(q, k, v, 0 * S)
     world = tokens(vars_of(q=q, k=k, v=v, states=states, outputs=outputs))
     letters = {r"\mathbf{S}": states[-1], r"\rho_": overlaps(k)}
@@ -94,6 +94,7 @@ def spread(draw, length=1):
     n, d_k = SPREAD[_place(draw) % len(SPREAD)]
     k = length * on_the_sphere(draw.anew().array(n, d_k - 1))
     k[5:6] = k[4:5]
+    k[3:] = k[2] if draw.easy == LOW else k[3:]
     letters = {"n": n, "d_k": d_k, r"\mathbf{K}": k, r"\rho_": overlaps(k)}
     return World(letters, ranges={"i": range(1, n + 1), "j": range(1, n + 1)})
 

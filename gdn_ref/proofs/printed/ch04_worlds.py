@@ -87,8 +87,8 @@ def halved(weight):
 
 
 def constant(draw):
-    """One decay for all tokens."""
-    alpha = draw.anew().number(0.4, 0.6)
+    """One decay for all tokens: about a half, more, and less."""
+    alpha = draw.anew().number(0.4, 0.6) + (0, 0.3, -0.2)[draw.seed % 3]
     half_life = halved(lambda n: alpha**n)
     letters = {r"\alpha": alpha, "g": np.log(alpha), "n_{1/2}": half_life}
     return World(letters, ranges={"n": range(1, int(-18 / np.log(alpha)))}, near=1e-7)
@@ -163,7 +163,7 @@ def best_decays(draw):
 
 
 def gate(draw):
-    """The package's gate, and its derivatives by autograd.
+    """The package's gate, with an A above 1 and below, and its derivatives by autograd.
 
     Where one derivative is meant, all else is constant: with some change of g_t, the change of
     the other letter is this one over the derivative.
@@ -173,7 +173,7 @@ def gate(draw):
     from ... import ops
 
     draw, T = draw.anew(), sizes(draw)[0]
-    a, bias, A_log = draw.array(T), draw.number(), draw.number()
+    a, bias, A_log = draw.array(T), draw.number(), draw.number() * (1, -1, 1)[draw.seed % 3]
     leaves = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in (a, [A_log] * T)]
     g = ops.log_decay(leaves[0], leaves[1], torch.tensor(bias, dtype=torch.float64))
     by_a, by_A_log = (d.numpy() for d in torch.autograd.grad(g.sum(), leaves))

@@ -8,7 +8,19 @@ import numpy as np
 
 from ... import delta_rule
 from ..ch05_cost import multiplications_of_a_step
-from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, across, beyond, case, sizes, strengths
+from .cases import (
+    DEPENDENT,
+    GENERIC,
+    LONG,
+    SINGLE,
+    UNIT,
+    across,
+    beyond,
+    case,
+    of_rank,
+    sizes,
+    strengths,
+)
 from .draws import gradient
 from .rule import eye, inputs, isotropic, orthonormal, run, sequence, step, with_letters, world_of
 from .values import Depends, Family, columns, entries, listed
@@ -186,7 +198,7 @@ def orthonormal_keys(draw, length=1, shear=0):
 def one_solution(draw, solved=True):
     """A matrix X recalls all pairs."""
     q, k, _, alpha, beta, S = inputs(draw, decay=False)
-    X = draw.anew(2).array(*S.shape)
+    X = of_rank(draw, 2, draw.anew(2).array(*S.shape))
     x = run(draw, q, k, solved * (k @ X.T), alpha, beta, S)
     return with_letters(world_of(draw, x, decay=False), {r"\mathbf{X}": X})
 

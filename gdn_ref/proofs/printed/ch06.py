@@ -3,7 +3,7 @@
 from functools import partial
 
 from . import ch06_worlds as w
-from .cases import ONE_DIMENSION
+from .cases import ONE_DIMENSION, RESET
 from .check import printed
 from .rule import rule
 
@@ -42,7 +42,7 @@ INVERSE = dict.fromkeys(
     [r"\mathbf{P}^{- 1}", r"1 - \beta\|\boldsymbol{k}\|^{2}"],
     "the text says where there is an inverse",
 )
-printed("eq-transition-inverse", w.one_key, against=MAP, no_value=INVERSE)
+printed("eq-transition-inverse", w.one_key, against=MAP, no_value=INVERSE, excluded=RESET)
 printed("eq-transition-length", w.one_key, against=MAP, anything=r"\boldsymbol{x}")
 FLAT = {"arithmetic": "float64", "excluded": ONE_DIMENSION}  # the text: d >= 2, in their plane
 printed("eq-transition-norm", w.long_and_short, against=MAP, **FLAT)

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from .cases import sizes
+from .cases import RESET, of_rank, sizes, strength
 from .rule import eye, orthonormal, run, several, step, world_of
 from .values import Depends, columns, listed
 from .world import World
@@ -20,9 +20,13 @@ def transition(draw, key, alpha, beta):
 
 @cache
 def one_key(draw):
-    """One token without a value, a key of any length, and a state whose rows it moves."""
+    """One token without a value, a key of any length, and a state whose rows it moves; beside a
+    decay of 0 it is a projection."""
     draw, (_, d, rows) = draw.anew(), sizes(draw)
-    k, S, alpha, beta = draw.array(d), draw.array(rows, d), draw.number(), draw.number()
+    k, S, alpha, beta = draw.array(d), draw.array(rows, d), draw.number(), strength(draw)
+    S = of_rank(draw, 1, S)
+    if draw.easy == RESET:
+        alpha, beta = 0 * alpha, 1 / (k @ k)
     one = 1 + 0 * alpha
     F = transition(draw, k, alpha, beta)
     return World({

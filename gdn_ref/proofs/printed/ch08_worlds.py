@@ -8,7 +8,20 @@ from ... import wy
 from ..ch08_inverses import paths, quarter
 from ..counting import known, multiplications
 from ..token_forms import solve
-from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, beyond, case, few, sizes
+from .cases import (
+    DEPENDENT,
+    GENERIC,
+    LONG,
+    RESET,
+    SINGLE,
+    UNIT,
+    beyond,
+    case,
+    few,
+    of_rank,
+    sizes,
+    two_write,
+)
 from .rule import eye, inputs, orthonormal, run, ungated, with_letters, world_of
 from .values import Depends, Family, Refused, columns
 from .world import World
@@ -71,7 +84,8 @@ def powers(draw):
     lengths, sizes = (8, 32, 5, 4, 16, 2, 64), [(6, 5), (4, 3), (3, 2), (5, 3)]
     T, (d_k, d_v) = lengths[draw.seed % 7], sizes[draw.seed % 4]
     q, _, v, alpha, beta, S = inputs(draw, T=T, d_k=d_k, d_v=d_v, decay=False)
-    k, beta = (8 / T) ** 0.5 * 0.6 + 0.1 * draw.anew(2).array(T, d_k), 0.5 + beta / 10
+    k = (8 / T) ** 0.5 * 0.6 + 0.1 * draw.anew(2).array(T, d_k)
+    beta = two_write(draw, 0.5 + beta / 10)
     world = world_of(draw, run(draw, q, k, v, alpha, beta, S), decay=False)
     return with_letters(world, {}, **{r"\ell": range(1, 7)})
 
@@ -109,6 +123,7 @@ def one_cosine(draw, alike=True):
     more, d_v = draw.anew(4).numbers(2, 1, 5)
     q, _, v, alpha, beta, S = inputs(draw, T=T, d_k=T + more, d_v=d_v, decay=False)
     t = draw.anew(2).number()
+    t = 0 * t if draw.easy == RESET else t
     shared, own = 2 * t / (1 + t * t), (1 - t * t) / (1 + t * t)  # their squares add up to 1
     basis = orthonormal(draw.anew(3), T + more)[: T + 1]
     k = shared * basis[:1] + own * basis[1:]
@@ -135,7 +150,7 @@ def two_blocks(draw):
     draw, (_, e, l) = draw.anew(), sizes(draw)
     return World({
         r"\mathbf{X}_e": draw.array(e, e), r"\mathbf{X}_l": draw.array(l, l),
-        r"\mathbf{Y}": draw.array(l, e),
+        r"\mathbf{Y}": of_rank(draw, 1, draw.array(l, e)),
     })  # fmt: skip
 
 
@@ -147,7 +162,7 @@ def worst_chunks(draw, length=1):
     one = draw.rng.choice([-1, 1], size=(8, 1)) * orthonormal(draw, d_k)[:1]
     k = draw.array(8, d_k)
     k = k / np.linalg.norm(k, axis=1, keepdims=True)
-    strengths = b * draw.between(0, 1, 8)
+    strengths = two_write(draw, b * draw.between(0, 1, 8))
     chunks = [wy.interaction(length * one[:C], np.full(C, b)) for C in range(2, 9)]
     chunks += [wy.interaction(length * k[:C], strengths[:C]) for C in range(2, 9)]
     letters = {"C": Depends(lambda at: len(at[r"\mathbf{A}"])), "b": b}

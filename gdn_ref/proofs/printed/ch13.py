@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import chunking, wy
 from ..data import equal_cosine_keys, hard_inputs
-from .cases import STILL, sizes
+from .cases import STILL, of_rank, sizes
 from .ch17 import nearest
 from .check import printed
 from .numbers import Dual
@@ -121,6 +121,7 @@ def product_of_three(draw):
     draw = draw.anew()
     a, b, c, d = [(3, 2, 3, 2), (2, 6, 1, 4), (4, 1, 6, 3)][draw.seed % 3]
     X, Y, Z, rho = draw.array(a, b), draw.array(b, c), draw.array(c, d), draw.number()
+    X, Z = (of_rank(draw, 1, part) for part in (X, Z))
     letters = {
         r"\mathbf{X}": X, r"\mathbf{Z}": Z, r"\rho": rho, "Y_": entries(Y),
         r"\boldsymbol{x}_": columns(X.T), r"\boldsymbol{z}_": columns(Z),
@@ -136,7 +137,7 @@ def stages(draw):
     draw = draw.anew()
     count, wide = [(2, 2), (3, 2), (6, 1)][draw.seed % 3]
     parts = [(draw.array(2, wide), draw.array(wide, 1), draw.array(1, 3)) for _ in range(count)]
-    rho, O = [draw.number() for _ in parts], draw.array(2, 3)
+    rho, O = [draw.number() for _ in parts], of_rank(draw, 1, draw.array(2, 3))
     gains = []
     for X, Y, Z in parts:  # with roundings of size 1
         squares = [np.sum((X @ dY @ Z) ** 2) for _, (dY,) in all_signs([1], Y)]
@@ -160,7 +161,7 @@ def changed(draw):
     more, gamma = draw.anew(4), Gamma[:, 0] * x.alpha[0]
     B, Dg, De = np.diag(x.beta), np.diag(gamma), np.diag(Gamma[-1])
     shapes = {"A": A.shape, "R": x.v.shape, "S": x.S.T.shape, "P": A.shape, "E": x.v.shape}
-    d = {name: more.array(*shape) for name, shape in shapes.items()}
+    d = {name: of_rank(more, 1, more.array(*shape)) for name, shape in shapes.items()}
     d["A"] = d["A"] * np.tril(np.ones(A.shape, dtype=int), -1)
 
     def dual(value, change):

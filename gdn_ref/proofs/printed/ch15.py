@@ -11,7 +11,7 @@ from ... import gated_delta_rule
 from ..ch15_layout import held
 from ..data import hard_inputs
 from .arithmetic import inverse
-from .cases import case
+from .cases import case, of_rank
 from .check import printed
 from .rule import rule
 from .values import Depends, Family, Refused, columns, entries, listed
@@ -154,6 +154,7 @@ def chunk_of(S, Q, K, V, g, beta):
 def slices(draw):
     """Rows 0 and 2 of the values, and what the whole chunk computes for them."""
     q, k, v, g, beta, S = hard_inputs(T=6, d_k=4, d_v=3, seed=draw.seed)
+    q, k, v = (of_rank(draw, n, x) for n, x in ((1, q), (3, k), (2, v)))
     O, S_next = gated_delta_rule.recurrent(q, k, v, g, beta, S)
     J = [0, 2]
     letters = {
@@ -220,6 +221,7 @@ def more_rows(draw):
     """The map of a segment, state by state: G is what an empty state becomes, F by its basis."""
     T, d_k, d_v = 6, 4, 3
     _, k, v, g, beta, _ = hard_inputs(T=T, d_k=d_k, d_v=d_v, seed=draw.seed)
+    k, v = (of_rank(draw, n, x) for n, x in ((3, k), (1, v)))
     G = scan_of(np.zeros((d_v, d_k)), k, v, g, beta)
     F = np.vstack([scan_of(np.eye(d_k)[i : i + 1], k, 0 * v[:, :1], g, beta) for i in range(d_k)])
     letters = {
@@ -237,7 +239,7 @@ def next_keys(draw):
     """The rule's chunk, and any keys that come after it."""
     world = rule(draw)
     d_k = world.letters["d_{k}"]
-    return world.with_letters({r"\mathbf{K}'": draw.array(d_k + 1, d_k)})
+    return world.with_letters({r"\mathbf{K}'": of_rank(draw, 1, draw.array(d_k + 1, d_k))})
 
 
 printed("eq-read-ahead", next_keys, against=LOOP, anything=r"\mathbf{K}'")

@@ -40,15 +40,17 @@ def backward(draw):
 
 
 def with_and_without_outputs(draw):
-    """The loss asks nothing of the outputs, or something, or what the first state does not feel."""
+    """The loss asks nothing of the outputs, or something, or what the first state does not feel, or
+    what cancels in the queries, before they fade and after."""
     x, world = sequence(draw, True), gradients(draw)
     dS_next, asked = world.letters[r"d\mathbf{S}'"], world.letters[r"d\mathbf{O}"]
     cases, (T, d_k) = [0 * asked, asked], x.k.shape
-    if T > d_k:  # o_t = S F^t q_t + ...: one more of these vectors than they have entries
-        felt = np.array([F @ q for F, q in zip(x.F[1:], x.q, strict=True)])
-        with suppress(NoValue):  # a decay of 0
-            rows = np.append(inverse(felt[:d_k].T) @ felt[d_k], [-1, *[0] * (T - d_k - 1)])
-            cases.append(np.outer(rows, asked[0]))
+    felt = np.array([F @ q for F, q in zip(x.F[1:], x.q, strict=True)])  # o_t = S F^t q_t + ...
+    faded = np.diag(world.letters[r"\mathbf{D}_{\gamma}"])[:, None] * x.q
+    for vectors in (felt, x.q, faded) if T > d_k else ():  # one more of them than of their entries
+        with suppress(NoValue):  # a decay of 0, or queries of zero
+            last = inverse(vectors[:d_k].T) @ vectors[d_k]
+            cases.append(np.outer(np.append(last, [-1, *[0] * (T - d_k - 1)]), asked[0]))
     found = {
         id(dO): gradient(lambda S, dO=dO: loss_of(x, dO, dS_next, S=S), x.S, draw.exact)
         for dO in cases

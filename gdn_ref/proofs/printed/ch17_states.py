@@ -21,11 +21,13 @@ class Row:
 
     def __init__(self, draw, T):
         self.draw, self.T = draw, T
-        self.q, self.v = draw.array(T, D_K), draw.array(T, D_V)
-        self.k = draw.array(T, D_K) + draw.array(1, D_K)  # correlated
+        self.q, self.v = draw.array(T, D_K), cases.parallel(draw, draw.array(T, D_V))
+        k = draw.array(T, D_K) + draw.array(1, D_K)  # correlated
+        self.k = cases.of_rank(draw, 2, k)
         alpha = cases.with_reset(draw, draw.between(0.5, 0.95, T))
         self.alpha = cases.ones_if(draw, cases.STILL, alpha)
-        self.beta = cases.ones_if(draw, cases.ONES, draw.between(0.1, 1.9, T))
+        beta = cases.ones_if(draw, cases.ONES, draw.between(0.1, 1.9, T))
+        self.beta = cases.two_write(draw, beta)
 
     def states(self, S, begin, end):
         """The state before token `begin` + 1 and after each token up to `end`."""
@@ -125,7 +127,7 @@ def handed_on(draw):
 def race(draw):
     """Two sets of tokens on one slot: one after the other, and both from what they read first."""
     T, cut = sizes(draw)[0] + 1, case(draw) % 3 + 1
-    x, S = Row(draw, T), draw.array(D_V, D_K)
+    x, S = Row(draw, T), cases.of_rank(draw, 1, draw.array(D_V, D_K))
     bounds = ((0, cut), (cut, T))
     F = [x.linear(*bound) for bound in bounds]
     letters = {

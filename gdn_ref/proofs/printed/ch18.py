@@ -14,7 +14,7 @@ import numpy as np
 from .. import ch18_exchange as exchange
 from .. import ch18_hybrid as hybrid
 from .. import ch18_orders as orders
-from .cases import DEPENDENT, GENERIC, LONG, ONE_DIMENSION, SINGLE, UNIT, beyond, case
+from .cases import DEPENDENT, GENERIC, LONG, LOW, ONE_DIMENSION, SINGLE, UNIT, beyond, case, of_rank
 from .check import printed
 from .draws import gradient
 from .gradients import loss_of
@@ -41,9 +41,10 @@ def loop(draw, x, begin, end, S, v):
 def shards(draw):
     """A sequence on ranks, each with its shard of the tokens."""
     x, lengths = sequence(draw), LENGTHS[case(draw)] + (1, 1, 0) * beyond(draw)
+    lengths += (len(x.k) - sum(lengths),) * (draw.easy == LOW)
     b, (T, d_k), d_v = [0, *accumulate(lengths)], x.k.shape, x.v.shape[1]
     one, zero = eye(draw, d_k), 0 * x.S
-    dO, dS_last = draw.array(T, d_v), draw.array(d_v, d_k)
+    dO, dS_last = (of_rank(draw, 1, draw.array(n, d)) for n, d in ((T, d_v), (d_v, d_k)))
     own = [vars_of() for _ in lengths]
     for shard, (begin, end) in zip(own, pairwise(b), strict=True):
         shard.G, shard.O_0 = loop(draw, x, begin, end, zero, x.v)

@@ -79,7 +79,7 @@ def gated_norm(draw):
     """The layer's norm of a faint output, its gradient, and the norm without weight and gate."""
     d_v, (d_k,) = 3 + draw.seed, draw.anew(5).numbers(1, 1, 9)
     o, z, w = 0.01 * draw.array(d_v), draw.array(d_v), draw.between(0.5, 1.5, d_v)
-    eps, c, dn = 1e-5 * draw.number(), draw.number(), draw.array(d_v)
+    eps, c, dn = 1e-5 * draw.number(), draw.number() / (1 + draw.seed % 2 * 4), draw.array(d_v)
     net = GatedRMSNorm(d_v, eps, dtype=torch.float64).requires_grad_(False)
     net.weight.copy_(torch.from_numpy(w))
     x = torch.from_numpy(o).requires_grad_()

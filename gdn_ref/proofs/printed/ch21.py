@@ -15,6 +15,7 @@ from ..ch21_bits import all_right, shows
 from ..ch21_floors import tight
 from ..ch21_recall import DENSITY, Z, normal, relative_crosstalk, units, weights_of
 from ..ch21_stream import cubature
+from .cases import of_rank, strength
 from .check import printed
 from .rule import eye, orthonormal, sequence, turned
 from .values import Depends, Family, Refused, columns, entries, listed
@@ -168,7 +169,7 @@ def one_step(draw, length=1, of_y=1):
     """A state X of any kind, a unit vector y, and one more key of the cubature."""
     draw = draw.anew()
     d = (3, 2, 4)[draw.seed % 3] + draw.seed // 3
-    X, alpha, beta = draw.array(2, d), draw.number(), draw.number()
+    X, alpha, beta = of_rank(draw, 1, draw.array(2, d)), draw.number(), strength(draw)
     if draw.exact:
         y = of_y * unit_vector(draw, d)
     else:

@@ -9,7 +9,7 @@ from functools import cache, partial
 import numpy as np
 
 from ...experiments import permutations
-from .cases import sizes
+from .cases import of_rank, sizes, strength
 from .check import printed
 from .rule import eye, inputs, orthonormal, run, step
 from .values import Depends, columns, entries, listed
@@ -28,7 +28,7 @@ def two_items(draw):
     """A row of six items, and the same after a token whose key is the difference of two of them:
     `e_i - e_j` with half the strength is what the unit key is with the whole."""
     draw = draw.anew()
-    s, beta, one = draw.array(6), draw.number(), eye(draw, 6)
+    s, beta, one = draw.array(6), strength(draw), eye(draw, 6)
 
     def after(at):
         k = one[at["i"] - 1] - one[at["j"] - 1]
@@ -45,7 +45,7 @@ def repeated(draw, length=1):
     """One token again and again: the state after each, and its transition."""
     draw, (_, d_k, d_v) = draw.anew(), sizes(draw)
     k, v, S = length * orthonormal(draw, d_k)[0], draw.array(d_v), draw.array(d_v, d_k)
-    alpha, beta, T = draw.between(0.5, 0.95, 1)[0], draw.number(), 7
+    alpha, beta, T = draw.between(0.5, 0.95, 1)[0], strength(draw), 7
     x = run(draw, [k] * T, [k] * T, [v] * T, [alpha] * T, [beta] * T, S)
     return World({
         r"\mathbf{S}_": listed(x.states, 0), r"\mathbf{F}": transition(draw, k, alpha, beta),
@@ -57,7 +57,7 @@ def repeated(draw, length=1):
 def empty_start(draw):
     """The delta rule from nothing, with values that are one matrix times the keys."""
     q, k, v, alpha, beta, S = inputs(draw.anew(), decay=False)
-    C = draw.anew(5).array(*S.shape)
+    C = of_rank(draw, 2, draw.anew(5).array(*S.shape))
     x = run(draw, q, k, k @ C.T, alpha, beta, 0 * S)
     letters = {
         r"\mathbf{S}_": listed(x.states, 0), r"\mathbf{P}_": listed(x.factors), r"\mathbf{C}": C,

@@ -76,11 +76,11 @@ def run(draw, D, q, k, u, a, b, S):
 def vectors(draw):
     """Vectors of a draw, and decays: in one draw one channel drops what it held."""
     T, d_k, d_v = cases.sizes(draw)
-    q, k, a, b = (draw.array(T, d_k) for _ in range(4))
+    q, k, a, b = (cases.of_rank(draw, n, draw.array(T, d_k)) for n in (1, 2, 3, 1))
     D = draw.between(0.4, 0.95, T, d_k)
     if cases.case(draw) == cases.DEPENDENT:
         D[1, 0], D[2, 1] = 0 * D[1, 0], 0 * D[2, 1] + 1
-    return D, q, k, draw.array(T, d_v), a, b, cases.state(draw, d_v, d_k)
+    return D, q, k, cases.values(draw, T, d_v), a, b, cases.state(draw, d_v, d_k)
 
 
 @cache
@@ -210,8 +210,8 @@ def one_batch(draw):
     """Gradient steps that are all taken at the state before the chunk, one after the other."""
     draw = draw.anew(3)
     T, d_k, d_v = cases.sizes(draw)
-    k, v, S = cases.keys(draw, T, d_k), draw.array(T, d_v), cases.state(draw, d_v, d_k)
-    eta = draw.between(0.1, 0.9, T)
+    k, v, S = cases.keys(draw, T, d_k), cases.values(draw, T, d_v), cases.state(draw, d_v, d_k)
+    eta = cases.two_write(draw, draw.between(0.1, 0.9, T))
     found = S
     for t in range(T):  # the gradient of |S k - v|^2 / 2 is (S k - v) k^T
         found = found - eta[t] * np.outer(S @ k[t] - v[t], k[t])

@@ -14,7 +14,7 @@ from pathlib import Path
 from .. import left_out
 from ..report import ARITHMETIC
 from .altered import altered, gap_of
-from .cases import BORDERS, ONE_DIMENSION, RESET, contained
+from .cases import BORDERS, EXACT, ONE_DIMENSION, contained
 from .draws import DRAWS, Draw
 from .evaluate import Evaluator
 from .gaps import PASS, Nothing, verdict
@@ -273,11 +273,11 @@ def _evaluated(entry, display, one_by_one):
 
 
 def borders(entry):
-    """Worlds at the border of the domain: equal sizes, no decay, strengths of 1, a reset; keys of
-    one dimension where there are norms: what is no polynomial may hold in two and not in one."""
+    """Worlds at the border of the domain: equal sizes, no decay, strengths of 1, low ranks, a
+    reset, an empty state; with norms one dimension: it may be true of two, and not of one."""
     first, *more = DRAWS[entry.arithmetic]
     draws = [replace(first, easy=easy) for easy in BORDERS]
-    draws += [replace(draw, easy=RESET) for draw in more if draw.exact and draw.seed == 0]
+    draws += [replace(d, easy=EXACT[d.seed]) for d in more if d.exact and d.seed in EXACT]
     if entry.arithmetic == "float64":
         draws.append(replace(first, easy=ONE_DIMENSION))
     return [entry.world(draw) for draw in draws if draw.easy != entry.excluded]

@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 
 from .arithmetic import inverse
+from .cases import of_rank
 from .draws import gradient
 from .rule import rule, sequence
 from .values import columns, entries, listed
@@ -84,7 +85,7 @@ def gradients(draw):
         np.diag(base.letters[r"\mathbf{D}_{\gamma}"]),
     )
     x.qk, x.kk, x.Sq, x.Sk = x.q @ x.k.T, x.k @ x.k.T, x.q @ x.S.T, x.k @ x.S.T
-    dO, dS_next = draw.array(*x.v.shape), draw.array(*x.S.shape)
+    dO, dS_next = (of_rank(draw, n, draw.array(*part.shape)) for n, part in ((1, x.v), (3, x.S)))
 
     def by(name, value, loss=loss_of, where=None, **more):
         of = lambda y: loss(x, dO, dS_next, **more, **{name: y})

@@ -26,7 +26,19 @@ def inputs(draw, T=None, d_k=None, d_v=None):
     else:
         q, k = draw.array(T, d_k), draw.array(T, d_k)
         k = cases.orthonormal(k) if draw.easy == cases.ORTHONORMAL else k
-    return q, k, cases.values(draw, T, d_v), cases.state(draw, d_v, d_k)
+    v = cases.values(draw, T, d_v)
+    if draw.easy == cases.RESET:
+        v[-1] = 0 * v[-1]
+    return q, k, v, cases.state(draw, d_v, d_k)
+
+
+def undecayed(draw):
+    """The same where nothing decays: in the place of a reset values of zero, but for the last two,
+    which cancel."""
+    q, k, v, S = inputs(draw)
+    if draw.easy == cases.RESET:
+        v[:-2], v[-1], k[-1] = 0 * v[:-2], -v[-2], k[-2]
+    return q, k, v, S
 
 
 def run(q, k, v, S, step=linear_attention.step, more=()):
@@ -55,7 +67,7 @@ def tokens(x, ranges="tijm"):
 @cache
 def linear(draw, empty=False):
     """Linear attention, from a state that is not empty or is."""
-    q, k, v, S = inputs(draw)
+    q, k, v, S = undecayed(draw)
     states, outputs = run(q, k, v, 0 * S if empty else S)
     return tokens(vars_of(q=q, k=k, v=v, states=states, outputs=outputs))
 
