@@ -115,13 +115,13 @@ def one_run_table():
     rows, peers = [], ("flashinfer", "flash-qla", "fla")
     for row in ch14_model.record("forward_peers_h100")["rows"]:
         us, runs = row["runs"]["gdn_ref"], [row["runs"][name] for name in peers]
-        times = [
-            ", ".join(f"{run[x] / us[x]:.2f}" for x in ("device_us", "held_us")) for run in runs
-        ]
+        both = ("device_us", "held_us")
+        times = [",\N{NO-BREAK SPACE}".join(f"{run[x] / us[x]:.2f}" for x in both) for run in runs]
         least = (min(run[x] for run in runs) / us[x] for x in ("memory_bytes", "error_o"))
         shape = row["shape"].removesuffix(" D128")
         rows.append((shape, f"{us['device_us']:.0f}", *times, *(f"{x:.2f}" for x in least)))
-    head = ("times ours", "this book, µs", *peers, "least memory", "least error")
+    names = ("FlashInfer", *peers[1:])
+    head = ("times ours", "this book, µs", *names, "least memory", "least error")
     return Table(head, rows, ch14_model.machine("forward_peers_h100"))
 
 
