@@ -87,7 +87,7 @@ def sums_of_products(x, dx):
 
 
 @gluon.jit
-def carry(S, whole, E, k, signal, n):
+def next_in_place(S, whole, E, k, signal, n):
     """S becomes the state after the chunk, in its place (eq-gdn-chunk-state); `E` has its decay.
 
     Half of the keys at a time, since registers are few.
@@ -176,7 +176,7 @@ def delta_warps(shared, chunks, case: gl.constexpr):
                             old += gl.sum(gl.where(i[None, :] == r[:, None], meeting, 0.0), axis=1)
                         if case.SPAN > 1:
                             whole = weight_of(vectors, head, WHOLE, ROWS)[:, None]
-                            carry(S, whole, carried_tile(square), k, signal, n)
+                            next_in_place(S, whole, carried_tile(square), k, signal, n)
                         arrive(signal, FREE, n)
                         n += 1
                     old *= weight_of(vectors, head, WHOLE, ROWS)
