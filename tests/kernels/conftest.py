@@ -35,6 +35,21 @@ def fenced(monkeypatch):
 
 
 @pytest.fixture
+def spans(monkeypatch):
+    """For how many chunks a state is kept, in each backward pass on Hopper."""
+    from gdn_ref.kernels.backward.hopper.launches import HopperStates
+
+    found, launch = [], HopperStates.__call__
+
+    def noting(states, *given):
+        found.append(states.span)
+        launch(states, *given)
+
+    monkeypatch.setattr(HopperStates, "__call__", noting)
+    return found
+
+
+@pytest.fixture
 def backward_runs(monkeypatch):
     """A list to which every piece of a backward pass that is run adds `(gradients, sizes)`.
 

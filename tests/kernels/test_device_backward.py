@@ -33,23 +33,6 @@ def arguments(B=2, T=300, H=2, HV=4, K=128, V=64, N=None, dtype=torch.bfloat16):
     return {"q": q, "k": k, "v": v, "g": g, "beta": beta, "initial_state": S}
 
 
-@pytest.fixture
-def spans(monkeypatch):
-    """For how many chunks a state is kept, in each backward pass."""
-    if torch.cuda.get_device_capability() != (9, 0):
-        pytest.skip("the kernels for Hopper need compute capability 9.0")
-    from gdn_ref.kernels.backward.hopper.launches import HopperStates
-
-    found, launch = [], HopperStates.__call__
-
-    def noting(states, *given):
-        found.append(states.span)
-        launch(states, *given)
-
-    monkeypatch.setattr(HopperStates, "__call__", noting)
-    return found
-
-
 @pytest.fixture(params=["hopper", "portable"])
 def path(request, monkeypatch):
     """Both kernels for 16-bit heads of 64 or 128, where the device has both."""
@@ -104,6 +87,8 @@ def test_whole_and_short_chunks(path, K, V, T, dtype):
 @pytest.mark.parametrize("chunks, span", [(7, 4), (8, 8), (31, 8)])
 def test_few_states_are_kept(K, V, HV, chunks, span, dtype, spans, unwritten_memory_is_nan):
     """As many programs as spans, so that each span pays; and slow decays, so that states last."""
+    if torch.cuda.get_device_capability() != (9, 0):
+        pytest.skip("the kernels for Hopper need compute capability 9.0")
     number = -(-chunks // span)
     B = gpu.multiprocessors(torch.device("cuda")) // (2 * number)
     inputs = arguments(B=B, T=64 * chunks, H=2, HV=2 * HV, K=K, V=V, dtype=dtype)

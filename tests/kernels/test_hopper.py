@@ -23,7 +23,6 @@ from gluon_on_cpu import on_hopper  # noqa: E402
 from triton.experimental.gluon._runtime import GluonJITFunction  # noqa: E402
 
 from gdn_ref import chunk_gated_delta_rule  # noqa: E402
-from gdn_ref.kernels.backward.hopper.launches import HopperStates  # noqa: E402
 from gdn_ref.kernels.forward import launches as forward  # noqa: E402
 from gdn_ref.kernels.forward.hopper import launches as forward_on_hopper  # noqa: E402
 from gdn_ref.kernels.forward.hopper.fused import launches as fused  # noqa: E402
@@ -71,19 +70,6 @@ def gradients(inputs, options, backend):
 def compare(found, expected, tolerance=KERNEL_FLOAT16):
     for x, y in zip(found, expected, strict=True):
         assert_close(x.double(), y, tolerance)
-
-
-@pytest.fixture
-def spans(monkeypatch):
-    """For how many chunks a state is kept, in each backward pass."""
-    found, launch = [], HopperStates.__call__
-
-    def noting(states, *given):
-        found.append(states.span)
-        launch(states, *given)
-
-    monkeypatch.setattr(HopperStates, "__call__", noting)
-    return found
 
 
 def compare_gradients(inputs, multiprocessors=132, **options):
