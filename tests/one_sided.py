@@ -50,12 +50,13 @@ POOR = [
 ]  # fmt: skip
 
 # These came true until each draw had a decay of its own first, a trust had its inverse beside it,
-# strengths were those of the other root, and decays lay far below a bound.
+# strengths were those of the other roots, and decays lay far below a bound.
 OTHER_ROOTS = [
     ("eq-decay-base-two", r"\sum_{i\le r}\max\bigl(g_i\log_2\mathrm{e}", r"\sum_{i<r}\max\bigl(g_{i+1}\log_2\mathrm{e}"),  # the first token decays
     ("eq-proximal-step", r"\beta_t = \frac{\eta}{1 + \eta\,\|\boldsymbol{k}_t\|^2}", r"\beta_t\,(1 - \beta_t\|\boldsymbol{k}_t\|^2) = \frac{\eta}{(1 + \eta\,\|\boldsymbol{k}_t\|^2)^2}"),  # as much left as should be taken
     ("eq-proximal-step", r"\beta_t = \frac{\eta}{1 + \eta\,\|\boldsymbol{k}_t\|^2}", r"(1 - \beta_t\|\boldsymbol{k}_t\|^2)^2 = \frac{1 - \beta_t\|\boldsymbol{k}_t\|^2}{1 + \eta\,\|\boldsymbol{k}_t\|^2}"),  # a full step
     ("eq-decay-stalls", r"1-\alpha<2^{-(p+1)}", r"\alpha\,(1-\alpha)<2^{-(p+1)}\,(1-2^{-(p+1)})"),  # a decay below 2^-(p+1)
+    ("eq-proximal-step", r"\beta_t = \frac{\eta}{1 + \eta\,\|\boldsymbol{k}_t\|^2}", r"\|\mathbf{S}_t - \mathbf{S}_{t-1}\| = \eta\,\|\boldsymbol{k}_t\|\,\|\boldsymbol{v}_t - \mathbf{S}_t\boldsymbol{k}_t\|"),  # a step too far, for what it leaves
     # of these a form beside them was refused
     ("eq-gdn-inverse", r"\quad(i<r),", r"\quad(i<r),\\ 0&\le\bigl[\tilde{\mathbf{A}}\bigr]_{ri}\le\beta_r\,\Gamma_{ri} ,"),  # an overlap below zero
     ("eq-gdn-inverse", r"\quad(i<r),", r"\quad(i<r),\\ \bigl[\tilde{\mathbf{A}}\bigr]_{ri}&\le\bigl[\mathbf{A}\bigr]_{ri} ,"),  # the same
@@ -103,4 +104,10 @@ AS_THE_PAGE = [
     ("eq-erase-and-write", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_t", r"\text{if } \mathbf{S}_{t-1}\mathbf{P}_t\,\boldsymbol{y} = \mathbf{S}_{t-1}\boldsymbol{y}"),  # the same
     ("eq-wy-rank", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_1, \dots, \boldsymbol{k}_r", r"\text{if } \mathbf{S}\mathbf{P}^r\boldsymbol{y} = \mathbf{S}\boldsymbol{y}"),  # the same
     ("eq-reverse-map", r"\mathrm{d}\mathbf{O}=\mathbf{0}", r"\mathrm{d}\mathbf{O}^\top\mathbf{D}_\gamma\mathbf{Q}=\mathbf{0}"),  # keys tell equal queries apart
+]  # fmt: skip
+
+# Conditions that have another root, which no data have: until an equation between numbers, as a
+# condition, had to say what a letter is.
+UNSOLVED = [
+    ("eq-proximal-step", r"\beta_t = \frac{\eta}{1 + \eta\,\|\boldsymbol{k}_t\|^2}", r"2\,\|\boldsymbol{v}_t - \mathbf{S}_t\boldsymbol{k}_t\|^2 + \|\boldsymbol{k}_t\|^2\|\mathbf{S}_t - \mathbf{S}_{t-1}\|^2 = \frac{2+\eta^2\|\boldsymbol{k}_t\|^4}{(1 + \eta\,\|\boldsymbol{k}_t\|^2)^2}\,\|\boldsymbol{v}_t - \mathbf{S}_{t-1}\boldsymbol{k}_t\|^2"),  # a root that the data do not have
 ]  # fmt: skip

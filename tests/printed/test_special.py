@@ -8,7 +8,7 @@ import pytest
 from gdn_ref.proofs.printed import World
 from gdn_ref.proofs.printed.evaluate import Evaluator
 from gdn_ref.proofs.printed.gaps import gap
-from gdn_ref.proofs.printed.special import constants, ends, intervals, powers
+from gdn_ref.proofs.printed.special import constants, ends, intervals, powers, unsolved
 from gdn_ref.proofs.printed.statements import statements
 
 EIGHTHS = [Fraction(n, 8) for n in range(-8, 25)]
@@ -65,3 +65,22 @@ def test_many_powers_of_a_matrix(side, special):
 )
 def test_a_sum_that_ends_at_a_number(side, special):
     assert bool(list(ends(statements(f"a = {side}")))) == special
+
+
+@pytest.mark.parametrize(
+    "condition, special",
+    [
+        (r"n^2 = 4", True),
+        (r"n = n^2", True),
+        (r"|n - 1| = |n - 3|", True),
+        (r"a + 1 = n", False),
+        (r"a = 1", False),
+        (r"A^2 = A", False),
+    ],
+)
+def test_a_condition_says_what_a_letter_is(condition, special):
+    """Of numbers; an equation of matrices is asked of the data alone."""
+    world = WORLD.with_letters({"A": np.eye(3)})
+    ev, stated = Evaluator(world), statements(rf"a = 1 \quad \text{{if }} {condition}")
+    gap(stated, world, ev)
+    assert bool(list(unsolved(stated, ev))) == special

@@ -96,18 +96,20 @@ def trade_off(draw):
     Its minimum is among the candidates, row by row by a solver of least squares, and so are other
     matrices near and far. Some tokens have another strength: one of 0, one the same with the other
     sign, one that leaves as much of the old value with the other sign, one that leaves as much as
-    the right one takes, one that takes all.
+    the right one takes, one that takes all, one whose step is too long, but as long for what it
+    leaves.
     """
-    given = (8, 2, 3) if case(draw) == SINGLE else ()
+    given = (9, 2, 3) if case(draw) == SINGLE else ()
     q, k, v, alpha, beta, S = inputs(draw, *given, decay=False)
     eta, (T, d_k) = draw.anew(2).number(), k.shape
     wishes = [np.vstack([key, np.eye(d_k) / np.sqrt(eta)]) for key in k]  # recall, and stay
     gains = [np.linalg.lstsq(A, np.eye(d_k + 1)[:, 0], rcond=None)[0] for A in wishes]
     beta = np.array([g @ key / (key @ key) for g, key in zip(gains, k, strict=True)])
-    beta[1::3] = [0, *(-beta[4:5]), 0.7][: len(beta[1::3])]
+    beta[1], beta[4:5], beta[7:8] = 0, -beta[4:5], 0.7
     for t, times in ((3, 2), (5, 1)):
         beta[t] = times / (k[t] @ k[t]) - beta[t]
-    beta[6:7] = 1 / np.sum(k[6:7] ** 2, axis=1)
+    lengths = np.sum(k * k, axis=1)
+    beta[6:7], beta[8:9] = 1 / lengths[6:7], eta / (eta * lengths[8:9] - 1)
     x = run(draw, q, k, v, alpha, beta, S)
 
     def cost(t, X):

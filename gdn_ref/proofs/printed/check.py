@@ -24,7 +24,7 @@ from .noise import idle, noise
 from .position import alone, settle
 from .slips import slips
 from .source import displays
-from .special import constants, ends, intervals, powers
+from .special import constants, ends, intervals, powers, unsolved
 from .statements import statements
 from .tree import render
 from .undefined import undefined
@@ -253,6 +253,7 @@ def _evaluated(entry, display, one_by_one):
     found["problems"] += [f"could be reduced: {x}" for x in reducible(stated, evaluators[0])]
     found["problems"] += [f"a sum ends at a number: {x}" for x in ends(stated)]
     found["problems"] += [f"powers are special: {x}" for x in powers(stated, evaluators[0])]
+    found["problems"] += [f"may have other roots: {x}" for x in unsolved(stated, evaluators[0])]
     nowhere = set(undefined(stated, evaluators[0]))
     for x in sorted(nowhere ^ set(entry.no_value)):
         found["problems"].append(f"{'may' if x in nowhere else 'does not'} divide by zero: {x}")

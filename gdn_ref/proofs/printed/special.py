@@ -4,10 +4,12 @@ r"""What the data cannot tell from something else, however it is altered: consta
     intervals(stated, evaluators)  conditions on real numbers that hardly any value meets
     ends(stated)                   sums from a letter to a number
     powers(stated, ev)             matrices that are multiplied with themselves so many times
+    unsolved(stated, ev)           conditions between numbers that do not say what a letter is
 
 A quotient of two numbers of five digits comes as close to `\ln 2` as a value has to, and
 `2 \le \beta < 17/8` is `\beta = 2` for multiples of 1/8. As many powers of A as a draw has tokens
 make up the inverse of I + A there, and of no longer chunk; a sum to 9 is empty from 10 on.
+`\beta^2 = \beta` has two roots, and two lengths may be equal in many ways: the data know a few.
 """
 
 import itertools
@@ -18,7 +20,7 @@ import numpy as np
 from .position import cases
 from .symbolic import whole_power
 from .tree import render
-from .values import NotExact, Refused
+from .values import NotExact, Refused, is_number
 
 DIGITS = 8  # of 9 that are compared; the most in a true display are 5
 OF_AN_ANGLE = 2  # `\cos 355` is -1 to nine digits, `\cos\frac{355}{113}` to thirteen
@@ -92,3 +94,23 @@ def _met(number, stated, condition, evaluators):
         with suppress(Refused, NotExact):
             for scope in cases(stated[number], ev):
                 yield tuple(ev.value(part, scope) for part in condition.parts)
+
+
+def unsolved(stated, ev):
+    """The conditions that are equations between numbers, and have no letter alone on a side."""
+    for condition in (x for s in stated for x in (*s.premises, *s.conditions) if x.kind == "chain"):
+        for relation, a, b in zip(
+            condition.info, condition.parts, condition.parts[1:], strict=False
+        ):
+            number = is_number(ev.last.get(id(a), ()))
+            if relation == "=" and number and not _says(a, b) and not _says(b, a):
+                yield render(condition)
+
+
+def _says(side, other):
+    """Whether a side is a letter, and the other one does not mention it."""
+    while side.kind in ("group", "chain") and len(side.parts) == 1:
+        side = side.parts[0]
+    base, *scripts = side.parts if side.kind == "scripted" else (side,)
+    letter = base.kind == "letter" and all(script.kind != "up" for script in scripts)
+    return letter and render(side) not in map(render, other.walk())
