@@ -148,6 +148,14 @@ def _no_norm(x):
     raise Refused("a norm of what has no size")
 
 
+def real(matrix):
+    """A matrix of float64, which has singular values."""
+    try:
+        return np.asarray(matrix, dtype=float)
+    except TypeError:
+        raise NotExact("singular values modulo a prime") from None
+
+
 def eliminated(matrix):
     """`(determinant, rank, inverse or None)` by elimination, in any exact field."""
     rows = [list(row) for row in matrix]
