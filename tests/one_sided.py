@@ -111,3 +111,13 @@ AS_THE_PAGE = [
 UNSOLVED = [
     ("eq-proximal-step", r"\beta_t = \frac{\eta}{1 + \eta\,\|\boldsymbol{k}_t\|^2}", r"2\,\|\boldsymbol{v}_t - \mathbf{S}_t\boldsymbol{k}_t\|^2 + \|\boldsymbol{k}_t\|^2\|\mathbf{S}_t - \mathbf{S}_{t-1}\|^2 = \frac{2+\eta^2\|\boldsymbol{k}_t\|^4}{(1 + \eta\,\|\boldsymbol{k}_t\|^2)^2}\,\|\boldsymbol{v}_t - \mathbf{S}_{t-1}\boldsymbol{k}_t\|^2"),  # a root that the data do not have
 ]  # fmt: skip
+
+# These came true until a value of zero, and an output without a gradient, were among the data. A
+# form beside them was refused.
+NOTHING_WRITTEN = [
+    ("eq-erase-and-write", r"\boldsymbol{y} \perp \boldsymbol{k}_t", r"\mathbf{S}_t\,\boldsymbol{y} = \mathbf{S}_{t-1}\mathbf{P}_t\,\boldsymbol{y}"),  # a value of zero: it erases
+    ("eq-wy-rank", r"\boldsymbol{y} \perp \boldsymbol{k}_1, \dots, \boldsymbol{k}_r", r"\mathbf{S}_r\,\boldsymbol{y} = \mathbf{S}\mathbf{P}^r\boldsymbol{y}"),  # values of zero; or what is written cancels in y
+    ("eq-family-recurrence", r"\boldsymbol{o}_t&=\mathbf{S}_t\boldsymbol{q}_t", "\\boldsymbol{o}_t&=\\mathbf{S}_t\\boldsymbol{q}_t\\\\\n\\mathrm{rank}\\,(\\boldsymbol{u}_t\\boldsymbol{k}_t^\\top)&=1"),  # a token that writes nothing, u = 0
+    ("eq-family-grad-state", r"\mathrm{d}\boldsymbol{o}_t\boldsymbol{q}_t^\top\\", r"\mathrm{d}\boldsymbol{o}_t\boldsymbol{q}_t^\top ,\quad \mathrm{rank}\,(\boldsymbol{\Lambda}_t-\mathrm{d}\mathbf{S}_t)=1\\"),  # an output without a gradient
+    ("eq-gdn-residual", r"\boldsymbol{y} \perp \boldsymbol{k}_t", r"\mathbf{S}_t\,\boldsymbol{y} = \alpha_t\mathbf{S}_{t-1}\mathbf{P}_t\,\boldsymbol{y}"),  # the same
+]  # fmt: skip

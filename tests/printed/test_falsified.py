@@ -33,7 +33,16 @@ from coinciding import (
 )
 from falsified import FALSIFIED, REVIEW
 from hidden import HIDDEN
-from one_sided import AS_THE_PAGE, LOW_RANKS, NOT_ASKED, ONE_SIDED, OTHER_ROOTS, POOR, UNSOLVED
+from one_sided import (
+    AS_THE_PAGE,
+    LOW_RANKS,
+    NOT_ASKED,
+    NOTHING_WRITTEN,
+    ONE_SIDED,
+    OTHER_ROOTS,
+    POOR,
+    UNSOLVED,
+)
 
 from gdn_ref.proofs.printed import check, load, position, source
 
@@ -90,6 +99,7 @@ def problems_of(monkeypatch, label, old, new):
         *OTHER_ROOTS,
         *LOW_RANKS,
         *AS_THE_PAGE,
+        *NOTHING_WRITTEN,
     ],
 )
 def test_no_coincidence_hides_it(monkeypatch, label, old, new):

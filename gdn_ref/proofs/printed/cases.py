@@ -99,10 +99,11 @@ def orthonormal(k):
 
 
 def values(draw, T, d_v):
-    """The values of a draw; in the long one two tokens, whose keys differ, have one value."""
+    """The values of a draw; in the long one two tokens, whose keys differ, have one value, and one
+    has a value of zero."""
     v = draw.array(T, d_v)
     if case(draw) == LONG and T > FEW:
-        v[7] = v[5]
+        v[7], v[9] = v[5], 0 * v[9]
     return parallel(draw, of_rank(draw, 3, v))
 
 

@@ -55,9 +55,9 @@ def counted_vectors(draw):
 @cache
 def ranks(draw):
     """Tokens, fewer and more than dimensions, in one draw the first a full step, in another the
-    first and the last one reflection, the last key but one in the span of the first two; questions
-    at right angles to the first r keys, to some of these, to their sum, and to none, and one that
-    the last state answers as the first does."""
+    first and the last one reflection, of which the first has a value of zero, the last key but one
+    in the span of the first two; questions at right angles to the first r keys, to some of these,
+    to their sum, and to none, and one that the last state answers as the first does."""
     T, d_k = {GENERIC: (4, 6), UNIT: (5, 4), DEPENDENT: (6, 7), LONG: (3, 4), SINGLE: (1, 3)}[
         case(draw)
     ]
@@ -70,6 +70,7 @@ def ranks(draw):
     if case(draw) == LONG:
         k[-1] = k[0]
         beta[0] = beta[-1] = 2 / (k[0] @ k[0])
+        v[0] = 0 * v[0]
     x = run(draw, q, k, v, alpha, beta, S)
     some = [[0], [0, 1], [0, 1, 2], [1, 2], [0, 2], [2]]
     more = draw.anew(2)

@@ -174,7 +174,7 @@ def backwards(draw):
     draw = draw.anew(3)
     D, q, k, u, a, b, S = vectors(draw)
     T, d_v = u.shape
-    dO, last = draw.array(T, d_v), draw.array(*S.shape)
+    dO, last = cases.values(draw, T, d_v), draw.array(*S.shape)
 
     def from_token(t):
         """The loss as a function of the state before token t + 1, its own output left out."""
