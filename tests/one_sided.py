@@ -121,3 +121,11 @@ NOTHING_WRITTEN = [
     ("eq-family-grad-state", r"\mathrm{d}\boldsymbol{o}_t\boldsymbol{q}_t^\top\\", r"\mathrm{d}\boldsymbol{o}_t\boldsymbol{q}_t^\top ,\quad \mathrm{rank}\,(\boldsymbol{\Lambda}_t-\mathrm{d}\mathbf{S}_t)=1\\"),  # an output without a gradient
     ("eq-gdn-residual", r"\boldsymbol{y} \perp \boldsymbol{k}_t", r"\mathbf{S}_t\,\boldsymbol{y} = \alpha_t\mathbf{S}_{t-1}\mathbf{P}_t\,\boldsymbol{y}"),  # the same
 ]  # fmt: skip
+
+# And these, until what a chunk wrote was taken away by its last token. A form beside them was
+# refused.
+TAKEN_AWAY = [
+    ("eq-linear-attention-chunk", r"\mathbf{S}_{[n+1]} &= \mathbf{S}_{[n]} + \mathbf{V}_n^\top\mathbf{K}_n", "\\mathbf{S}_{[n+1]} &= \\mathbf{S}_{[n]} + \\mathbf{V}_n^\\top\\mathbf{K}_n \\\\\n\\mathrm{rank}\\,(\\mathbf{V}_n^\\top\\mathbf{K}_n) &= \\min(\\mathrm{rank}\\,\\mathbf{V}_n, \\mathrm{rank}\\,\\mathbf{K}_n)"),  # one key with two values that cancel
+    ("eq-delta-chunk-map", r"+\mathbf{U}^\top\mathbf{K}.", r"+\mathbf{U}^\top\mathbf{K},\quad \mathrm{rank}\,(\mathbf{U}^\top\mathbf{K})=\min(\mathrm{rank}\,\mathbf{U},\mathrm{rank}\,\mathbf{K})."),  # one unit key twice, beta = 1, the second value zero: nothing is left
+    ("eq-wy-matrix", r"\mathbf{H}^C = \mathbf{U}^\top\mathbf{K} .", r"\mathbf{H}^C = \mathbf{U}^\top\mathbf{K} , \quad \mathrm{rank}\,\mathbf{H}^C = \min(\mathrm{rank}\,\mathbf{U}, \mathrm{rank}\,\mathbf{K}) ."),  # the same
+]  # fmt: skip

@@ -41,6 +41,7 @@ from one_sided import (
     ONE_SIDED,
     OTHER_ROOTS,
     POOR,
+    TAKEN_AWAY,
     UNSOLVED,
 )
 
@@ -99,6 +100,7 @@ def problems_of(monkeypatch, label, old, new):
         *OTHER_ROOTS,
         *LOW_RANKS,
         *AS_THE_PAGE,
+        *TAKEN_AWAY,
         *NOTHING_WRITTEN,
     ],
 )

@@ -32,10 +32,10 @@ def inputs(draw, T=None, d_k=None, d_v=None):
     return q, k, v, cases.state(draw, d_v, d_k)
 
 
-def undecayed(draw):
+def undecayed(draw, *sizes):
     """The same where nothing decays: in the place of a reset values of zero, but for the last two,
     which cancel."""
-    q, k, v, S = inputs(draw)
+    q, k, v, S = inputs(draw, *sizes)
     if draw.easy == cases.RESET:
         v[:-2], v[-1], k[-1] = 0 * v[:-2], -v[-2], k[-2]
     return q, k, v, S
@@ -89,7 +89,7 @@ def chunks(draw):
     chunk n."""
     lengths, (T, d_k, d_v) = CHUNKS[cases.case(draw)], cases.sizes(draw)
     lengths = (T,) if draw.easy in (cases.ONE_CHUNK, cases.ONE_TOKEN) else lengths
-    q, k, v, S = inputs(draw, sum(lengths), d_k, d_v)
+    q, k, v, S = undecayed(draw, sum(lengths), d_k, d_v)
     states, outputs = run(q, k, v, S)
     cuts = [0, *accumulate(lengths)]
     parts = [slice(a, b) for a, b in zip(cuts, cuts[1:], strict=False)]

@@ -90,7 +90,8 @@ def inputs(draw, T=None, d_k=None, d_v=None, decay=True):
     """`q, k, v, alpha, beta, S` of a draw: its case of `cases`, and a state that is not empty.
 
     For sizes that are given: correlated keys of any length, strengths between 0 and 2, and where
-    arithmetic is exact one of 0.
+    arithmetic is exact one of 0. Where nothing decays, a draw with a reset has a write that the
+    last token takes away.
     """
     draw = draw.anew(9)  # of their own: what else a world draws has nothing to do with them
     given = T is not None
@@ -112,6 +113,9 @@ def inputs(draw, T=None, d_k=None, d_v=None, decay=True):
     if cases.case(draw) == cases.LONG and not given and not draw.easy:
         read, turn = alpha[0] * S @ k[0], v[0]
         v[0] = (turn @ read) / (turn @ turn) * turn  # at right angles to what corrects it
+    if draw.easy == cases.RESET and not decay and T > 2:
+        k[-1], v[:-2], v[-1] = k[-2], 0 * v[:-2], 0 * v[-1]
+        beta[-1] = 1 / (k[-1] @ k[-1])
     if cases.case(draw) == cases.DEPENDENT and not given and not draw.easy:
         before = S
         for t in range(3):
