@@ -122,10 +122,26 @@ NOTHING_WRITTEN = [
     ("eq-gdn-residual", r"\boldsymbol{y} \perp \boldsymbol{k}_t", r"\mathbf{S}_t\,\boldsymbol{y} = \alpha_t\mathbf{S}_{t-1}\mathbf{P}_t\,\boldsymbol{y}"),  # the same
 ]  # fmt: skip
 
-# And these, until what a chunk wrote was taken away by its last token. A form beside them was
-# refused.
+# And these, until what a chunk wrote was taken away by its last token, in a full step. A form beside
+# them was refused.
 TAKEN_AWAY = [
     ("eq-linear-attention-chunk", r"\mathbf{S}_{[n+1]} &= \mathbf{S}_{[n]} + \mathbf{V}_n^\top\mathbf{K}_n", "\\mathbf{S}_{[n+1]} &= \\mathbf{S}_{[n]} + \\mathbf{V}_n^\\top\\mathbf{K}_n \\\\\n\\mathrm{rank}\\,(\\mathbf{V}_n^\\top\\mathbf{K}_n) &= \\min(\\mathrm{rank}\\,\\mathbf{V}_n, \\mathrm{rank}\\,\\mathbf{K}_n)"),  # one key with two values that cancel
     ("eq-delta-chunk-map", r"+\mathbf{U}^\top\mathbf{K}.", r"+\mathbf{U}^\top\mathbf{K},\quad \mathrm{rank}\,(\mathbf{U}^\top\mathbf{K})=\min(\mathrm{rank}\,\mathbf{U},\mathrm{rank}\,\mathbf{K})."),  # one unit key twice, beta = 1, the second value zero: nothing is left
     ("eq-wy-matrix", r"\mathbf{H}^C = \mathbf{U}^\top\mathbf{K} .", r"\mathbf{H}^C = \mathbf{U}^\top\mathbf{K} , \quad \mathrm{rank}\,\mathbf{H}^C = \min(\mathrm{rank}\,\mathbf{U}, \mathrm{rank}\,\mathbf{K}) ."),  # the same
+    ("eq-delta-error", r"\boldsymbol{k}_t\boldsymbol{k}_t^\top) .", r"\boldsymbol{k}_t\boldsymbol{k}_t^\top) , \quad \mathrm{rank}\,(\mathbf{S}_t-\mathbf{X}) = \mathrm{rank}\,(\mathbf{S}_{t-1}-\mathbf{X}) ."),  # a full step, and an error along its key alone
+]  # fmt: skip
+
+# And these, until of two maps the second dropped a part, the keys of a segment were one, and a pair
+# was recalled from the start. A form beside them was refused.
+LESS_IS_LEFT = [
+    ("eq-affine-compose", r"\mathbf{G}_1\mathbf{F}_2 + \mathbf{G}_2)", r"\mathbf{G}_1\mathbf{F}_2 + \mathbf{G}_2) ,\quad \mathrm{rank}\,\mathbf{F} = \min(\mathrm{rank}\,\mathbf{F}_1, \mathrm{rank}\,\mathbf{F}_2)"),  # two projections across one another
+    ("eq-segment-rows", r"\begin{pmatrix}\mathbf{G}\\\mathbf{F}\end{pmatrix}.", r"\begin{pmatrix}\mathbf{G}\\\mathbf{F}\end{pmatrix},\quad \mathrm{rank}\,\mathbf{G}=\mathrm{rank}\,\mathbf{V}."),  # one key for all tokens
+    ("eq-delta-least-squares", r"(\mathbf{V} - \mathbf{K}\mathbf{S}_0^\top) ,", "(\\mathbf{V} - \\mathbf{K}\\mathbf{S}_0^\\top) , \\\\\n\\mathrm{rank}\\,(\\mathbf{S}_\\infty-\\mathbf{S}_0) &= \\mathrm{rank}\\,\\mathbf{K} ,"),  # a pair that is recalled already; more pairs than d_v
+]  # fmt: skip
+
+# And these, until a token wrote again what decays, or nothing was there to decay. A form beside
+# them was refused.
+RESTORED = [
+    ("eq-padding-token", "&\\boldsymbol{k}_t=\\boldsymbol{0},\\quad\\boldsymbol{v}_t=\\boldsymbol{0},\\quad g_t=\\beta_t=0\\\\\n&\\Longrightarrow\\quad\\boldsymbol{\\delta}_t=\\boldsymbol{0},\\quad\\mathbf{S}_t=\\mathbf{S}_{t-1}.", "&\\mathbf{S}_t=\\mathbf{S}_{t-1}\\\\\n&\\Longrightarrow\\quad g_t=0."),  # S = v k^T, a unit key, beta = 1: the write restores what decays
+    ("eq-padding-token", "&\\boldsymbol{k}_t=\\boldsymbol{0},\\quad\\boldsymbol{v}_t=\\boldsymbol{0},\\quad g_t=\\beta_t=0\\\\\n&\\Longrightarrow\\quad\\boldsymbol{\\delta}_t=\\boldsymbol{0},\\quad\\mathbf{S}_t=\\mathbf{S}_{t-1}.", "&\\boldsymbol{\\delta}_t=\\boldsymbol{0},\\quad\\mathbf{S}_t=\\mathbf{S}_{t-1}\\\\\n&\\Longrightarrow\\quad g_t=0."),  # an empty state decays and stays
 ]  # fmt: skip

@@ -35,12 +35,14 @@ from falsified import FALSIFIED, REVIEW
 from hidden import HIDDEN
 from one_sided import (
     AS_THE_PAGE,
+    LESS_IS_LEFT,
     LOW_RANKS,
     NOT_ASKED,
     NOTHING_WRITTEN,
     ONE_SIDED,
     OTHER_ROOTS,
     POOR,
+    RESTORED,
     TAKEN_AWAY,
     UNSOLVED,
 )
@@ -100,6 +102,8 @@ def problems_of(monkeypatch, label, old, new):
         *OTHER_ROOTS,
         *LOW_RANKS,
         *AS_THE_PAGE,
+        *RESTORED,
+        *LESS_IS_LEFT,
         *TAKEN_AWAY,
         *NOTHING_WRITTEN,
     ],

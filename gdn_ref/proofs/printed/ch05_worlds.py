@@ -206,11 +206,14 @@ def one_solution(draw, solved=True):
 
 
 def rounds(draw, more=0):
-    """Fewer pairs than dimensions, written until nothing changes; the change in their keys."""
+    """Fewer pairs than dimensions, written until nothing changes; the change in their keys. In one
+    draw a pair is recalled from the start."""
     T, d_k, d_v = [(3, 4, 3), (2, 5, 7), (1, 2, 1), (4, 6, 2), (5, 7, 3)][draw.seed % 5]
     _, k, v, _, beta, S_0 = inputs(draw, T=T, d_k=d_k, d_v=d_v, decay=False)
     lengths = np.linspace(0.8, 1.05, T)[:, None]  # for the strengths to stay below 2 / ||k||^2
     k = k * lengths / np.linalg.norm(k, axis=1, keepdims=True)
+    if case(draw) == UNIT:
+        v[0] = S_0 @ k[0]
     S = S_0
     for _ in range(2000):
         S = delta_rule.recurrent(k, k, v, more + 0.7 + 0.3 * beta, S)[1]

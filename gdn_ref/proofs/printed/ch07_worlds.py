@@ -8,17 +8,20 @@ from ... import affine
 from ..ch07_cost import vectors_on_arrays
 from ..ch07_unroll import tree
 from ..counting import multiplications
-from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, across, case, of_rank, sizes
+from .cases import DEPENDENT, GENERIC, LONG, LOW, SINGLE, UNIT, across, case, of_rank, sizes
 from .rule import inputs, run, several, with_letters, world_of
 from .values import listed
 from .world import World
 
 
 def two_maps(draw):
-    """Two maps in turn, as one map: what they make of the zero state and of unit states."""
+    """Two maps in turn, as one map: what they make of the zero state and of unit states. In a draw
+    of low ranks the second one drops a part of what the first one leaves."""
     draw, (_, d_k, d_v) = draw.anew(), sizes(draw)
     F, G = draw.array(2, d_k, d_k), draw.array(2, d_v, d_k)
-    F, G = ([of_rank(draw, n, part) for part in parts] for n, parts in ((2, F), (1, G)))
+    G = [of_rank(draw, 1, part) for part in G]
+    if draw.easy == LOW:
+        F[0, :, 2:], F[1, :1] = 0, 0
 
     def in_turn(S):
         return (S @ F[0] + G[0]) @ F[1] + G[1]

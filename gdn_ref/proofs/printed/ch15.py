@@ -11,7 +11,7 @@ from ... import gated_delta_rule
 from ..ch15_layout import held
 from ..data import hard_inputs
 from .arithmetic import inverse
-from .cases import case, of_rank
+from .cases import EMPTY, case, of_rank
 from .check import printed
 from .rule import rule
 from .values import Depends, Family, Refused, columns, entries, listed
@@ -81,7 +81,9 @@ def padded(draw):
         x[tokens] = 0 * x[tokens]
     g[equal], g[opposed] = beta[equal], -beta[opposed]
     alpha[g == 0] = 0 * alpha[0] + 1
-    states, deltas = [draw.array(d_v, d_k)], []
+    kept = draw.array(d_v) * (draw.easy != EMPTY)  # the first token writes again what decays
+    v[0] = ((1 - alpha[0]) / beta[0] + alpha[0] * (k[0] @ k[0])) * kept
+    states, deltas = [np.outer(kept, k[0])], []
     for t in range(T):
         deltas.append(beta[t] * (v[t] - alpha[t] * states[-1] @ k[t]))
         states.append(alpha[t] * states[-1] + np.outer(deltas[-1], k[t]))
@@ -221,7 +223,7 @@ def more_rows(draw):
     """The map of a segment, state by state: G is what an empty state becomes, F by its basis."""
     T, d_k, d_v = 6, 4, 3
     _, k, v, g, beta, _ = hard_inputs(T=T, d_k=d_k, d_v=d_v, seed=draw.seed)
-    k, v = (of_rank(draw, n, x) for n, x in ((3, k), (1, v)))
+    k, v = (of_rank(draw, n, x) for n, x in ((1, k), (2, v)))
     G = scan_of(np.zeros((d_v, d_k)), k, v, g, beta)
     F = np.vstack([scan_of(np.eye(d_k)[i : i + 1], k, 0 * v[:, :1], g, beta) for i in range(d_k)])
     letters = {
