@@ -57,6 +57,7 @@ OTHER_ROOTS = [
     ("eq-proximal-step", r"\beta_t = \frac{\eta}{1 + \eta\,\|\boldsymbol{k}_t\|^2}", r"(1 - \beta_t\|\boldsymbol{k}_t\|^2)^2 = \frac{1 - \beta_t\|\boldsymbol{k}_t\|^2}{1 + \eta\,\|\boldsymbol{k}_t\|^2}"),  # a full step
     ("eq-decay-stalls", r"1-\alpha<2^{-(p+1)}", r"\alpha\,(1-\alpha)<2^{-(p+1)}\,(1-2^{-(p+1)})"),  # a decay below 2^-(p+1)
     ("eq-proximal-step", r"\beta_t = \frac{\eta}{1 + \eta\,\|\boldsymbol{k}_t\|^2}", r"\|\mathbf{S}_t - \mathbf{S}_{t-1}\| = \eta\,\|\boldsymbol{k}_t\|\,\|\boldsymbol{v}_t - \mathbf{S}_t\boldsymbol{k}_t\|"),  # a step too far, for what it leaves
+    ("eq-wy-rank", r"\boldsymbol{y} \perp \boldsymbol{k}_1, \dots, \boldsymbol{k}_r", r"\boldsymbol{y} \perp \mathbf{P}^r\boldsymbol{y} - \boldsymbol{y}"),  # two tokens whose changes along y cancel
     # of these a form beside them was refused
     ("eq-gdn-inverse", r"\quad(i<r),", r"\quad(i<r),\\ 0&\le\bigl[\tilde{\mathbf{A}}\bigr]_{ri}\le\beta_r\,\Gamma_{ri} ,"),  # an overlap below zero
     ("eq-gdn-inverse", r"\quad(i<r),", r"\quad(i<r),\\ \bigl[\tilde{\mathbf{A}}\bigr]_{ri}&\le\bigl[\mathbf{A}\bigr]_{ri} ,"),  # the same

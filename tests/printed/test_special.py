@@ -76,11 +76,14 @@ def test_a_sum_that_ends_at_a_number(side, special):
         (r"a + 1 = n", False),
         (r"a = 1", False),
         (r"A^2 = A", False),
+        (r"x \perp Ax", True),
+        (r"Ax \perp -Ax", True),
+        (r"x \perp Ay", False),
     ],
 )
 def test_a_condition_says_what_a_letter_is(condition, special):
-    """Of numbers; an equation of matrices is asked of the data alone."""
-    world = WORLD.with_letters({"A": np.eye(3)})
+    """Of numbers, or of what is across what; matrices are asked of the data alone."""
+    world = WORLD.with_letters({"A": np.eye(3), "x": np.zeros((3, 1)), "y": np.ones((3, 1))})
     ev, stated = Evaluator(world), statements(rf"a = 1 \quad \text{{if }} {condition}")
     gap(stated, world, ev)
     assert bool(list(unsolved(stated, ev))) == special

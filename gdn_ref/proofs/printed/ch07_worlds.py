@@ -60,7 +60,8 @@ def ranks(draw):
     """Tokens, fewer and more than dimensions, in one draw the first a full step, in another the
     first and the last one reflection, of which the first has a value of zero, the last key but one
     in the span of the first two; questions at right angles to the first r keys, to some of these,
-    to their sum, and to none, and one that the last state answers as the first does."""
+    to their sum, and to none, one that the last state answers as the first does, and one whose
+    change by two tokens is across it."""
     T, d_k = {GENERIC: (4, 6), UNIT: (5, 4), DEPENDENT: (6, 7), LONG: (3, 4), SINGLE: (1, 3)}[
         case(draw)
     ]
@@ -74,11 +75,15 @@ def ranks(draw):
         k[-1] = k[0]
         beta[0] = beta[-1] = 2 / (k[0] @ k[0])
         v[0] = 0 * v[0]
+    more = draw.anew(2)
+    y = more.array(d_k, 1)
+    if case(draw) == DEPENDENT:
+        a, b, c = k[0] @ y[:, 0], k[1] @ y[:, 0], k[0] @ k[1]
+        beta[1] = beta[0] * a * a / (beta[0] * a * b * c - b * b)
     x = run(draw, q, k, v, alpha, beta, S)
     some = [[0], [0, 1], [0, 1, 2], [1, 2], [0, 2], [2]]
-    more = draw.anew(2)
     ys = [across(more, k[at]) for at in some if max(at) < max(T - 1, 1)]
-    ys += [across(more, k.sum(0)[None]), across(more, k[:2].sum(0)[None]), more.array(d_k, 1)]
+    ys += [across(more, k.sum(0)[None]), across(more, k[:2].sum(0)[None]), y]
     ys += [across(more, x.states[-1] - S)] if T > 3 else []
     return with_letters(world_of(draw, x, decay=False), {}, **{r"\boldsymbol{y}": ys})
 

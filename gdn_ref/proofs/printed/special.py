@@ -14,6 +14,7 @@ make up the inverse of I + A there, and of no longer chunk; a sum to 9 is empty 
 
 import itertools
 from contextlib import suppress
+from itertools import pairwise
 
 import numpy as np
 
@@ -97,14 +98,17 @@ def _met(number, stated, condition, evaluators):
 
 
 def unsolved(stated, ev):
-    """The conditions that are equations between numbers, and have no letter alone on a side."""
+    """The conditions that are equations between numbers, or right angles, and have no letter alone
+    on a side."""
     for condition in (x for s in stated for x in (*s.premises, *s.conditions) if x.kind == "chain"):
-        for relation, a, b in zip(
-            condition.info, condition.parts, condition.parts[1:], strict=False
-        ):
-            number = is_number(ev.last.get(id(a), ()))
-            if relation == "=" and number and not _says(a, b) and not _says(b, a):
+        for relation, pair in zip(condition.info, pairwise(condition.parts), strict=True):
+            asked = relation == r"\perp" or relation == "=" and _is_number(pair[0], ev)
+            if asked and not _says(*pair) and not _says(*pair[::-1]):
                 yield render(condition)
+
+
+def _is_number(node, ev):
+    return is_number(ev.last.get(id(node), ()))
 
 
 def _says(side, other):
