@@ -104,3 +104,9 @@ AS_THE_PAGE = [
     ("eq-wy-rank", r"\text{if } \boldsymbol{y} \perp \boldsymbol{k}_1, \dots, \boldsymbol{k}_r", r"\text{if } \mathbf{S}\mathbf{P}^r\boldsymbol{y} = \mathbf{S}\boldsymbol{y}"),  # the same
     ("eq-reverse-map", r"\mathrm{d}\mathbf{O}=\mathbf{0}", r"\mathrm{d}\mathbf{O}^\top\mathbf{D}_\gamma\mathbf{Q}=\mathbf{0}"),  # keys tell equal queries apart
 ]  # fmt: skip
+
+# What the page says of a display in words, and the data did not: there is such a matrix if the ranks
+# are these, and only if.
+IN_WORDS = [
+    ("eq-recall-rank", r"= \mathrm{rank}\,\mathbf{K} \;\le\; d_k", r"\;\le\; d_k"),  # one key, the values v and 2v, two dimensions
+]  # fmt: skip

@@ -33,7 +33,15 @@ from coinciding import (
 )
 from falsified import FALSIFIED, REVIEW
 from hidden import HIDDEN
-from one_sided import AS_THE_PAGE, LOW_RANKS, NOT_ASKED, ONE_SIDED, OTHER_ROOTS, POOR
+from one_sided import (
+    AS_THE_PAGE,
+    IN_WORDS,
+    LOW_RANKS,
+    NOT_ASKED,
+    ONE_SIDED,
+    OTHER_ROOTS,
+    POOR,
+)
 
 from gdn_ref.proofs.printed import check, load, position, source
 
@@ -110,7 +118,8 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
     + DESIGNED_NINTH
     + DESIGNED_TENTH
     + DESIGNED_ELEVENTH
-    + DESIGNED_TWELFTH,
+    + DESIGNED_TWELFTH
+    + IN_WORDS,
 )
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""

@@ -123,19 +123,22 @@ def numbers(draw):
 
 
 @cache
-def answerable(draw):
+def answerable(draw, returned=True):
     """Values that some state returns: at keys that span all dimensions, and at keys that do not,
-    whose rank is below both sizes."""
+    whose rank is below both sizes. Or values that none returns: beside them the rank is d_k."""
     draw = draw.anew()
     n, wide, d_v = [(6, 7, 2), (4, 6, 3), (7, 6, 1), (5, 7, 3), (1, 4, 2)][case(draw)]
+    wide = wide if returned else min(n, 2 + d_v)
     slim = min(n, 5 - case(draw) % 3)
     keys = {slim: draw.array(n, slim), wide: draw.array(n, 2) @ draw.array(2, wide)}
     values = {d: k @ draw.array(d, d_v) for d, k in keys.items()}
+    if not returned:
+        values[wide] = draw.array(n, d_v)
     letters = {
         "n": n, "d_v": d_v, r"\mathbf{K}": Depends(lambda at: keys[at["d_{k}"]]),
         r"\mathbf{V}": Depends(lambda at: values[at["d_{k}"]]),
     }  # fmt: skip
-    return World(letters, ranges={"d_k": [slim, wide]})
+    return World(letters, ranges={"d_k": [slim, wide] if returned else [wide]})
 
 
 def best(k, v):
