@@ -106,7 +106,9 @@ AS_THE_PAGE = [
 ]  # fmt: skip
 
 # What the page says of a display in words, and the data did not: there is such a matrix if the ranks
-# are these, and only if.
+# are these, and only if; a number of pairs is about so large. Of the third a form beside it was refused.
 IN_WORDS = [
     ("eq-recall-rank", r"= \mathrm{rank}\,\mathbf{K} \;\le\; d_k", r"\;\le\; d_k"),  # one key, the values v and 2v, two dimensions
+    ("eq-margin-pairs", r"\approx", "="),  # no whole number
+    ("eq-margin-pairs", r"\approx", r"\le"),  # nor a bound
 ]  # fmt: skip

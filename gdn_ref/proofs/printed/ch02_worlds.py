@@ -4,7 +4,7 @@ from collections import Counter
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import log, sqrt
+from math import floor, log, sqrt
 
 import numpy as np
 
@@ -212,14 +212,16 @@ def margins(draw, length=1):
 
 
 def full(draw):
-    """The n at which the best rival scores 1, by the page's two rules of thumb and bisection."""
-    N, d_k, d_v = draw.anew().sizes(3, 20, 200)
+    """The most pairs, a whole number, at which the best rival scores no more than 1: by the page's
+    two rules of thumb and bisection, in heads so wide that it hardly counts what is rounded off."""
+    draw = draw.anew()
+    (N,), (d_k, d_v) = draw.sizes(1, 20, 200), draw.sizes(2, 2_000, 20_000)
     low, high = 0.0, float(d_k * d_v)
     for _ in range(100):
         n = (low + high) / 2
         typical, times = sqrt(n / (d_k * d_v)), sqrt(2 * log(N))
         low, high = (n, high) if typical * times < 1 else (low, n)
-    return World({"n": low, "N": N, "d_k": d_k, "d_v": d_v})
+    return World({"n": float(floor(low)), "N": N, "d_k": d_k, "d_v": d_v}, about=1 / low)
 
 
 @cache
