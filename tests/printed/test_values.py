@@ -225,7 +225,10 @@ EXACT = World(
 def test_residues_are_exact_and_have_no_order():
     assert value(r"\frac{1}{x}\,x", EXACT) == 1 and value("x^{-2}x^2", EXACT) == 1
     assert np.all(value(r"\mathbf{A}^{-1}\mathbf{A}", EXACT) == np.eye(2, dtype=int))
-    for tex in ("e^x", r"\sqrt{x}", r"\max(x, 1)", "|x|", "x^{1/2}", "2^x", r"\mathbf{A}^x"):
+    for tex in (
+        *("e^x", r"\sqrt{x}", r"\max(x, 1)", "|x|", "x^{1/2}", "2^x", r"\mathbf{A}^x"),
+        *(r"\|\mathbf{A}\|_2", r"\mathrm{cond}(\mathbf{A})"),
+    ):
         with pytest.raises(NotExact):
             value(tex, EXACT)
 

@@ -135,6 +135,14 @@ def root(x):
     return math.sqrt(x)
 
 
+def in_float64(x):
+    """This matrix, for what has no exact value."""
+    try:
+        return np.asarray(x, float)
+    except TypeError:
+        raise NotExact("a function of a matrix of real numbers") from None
+
+
 def squared_norm(x):
     """The sum of all squares: exact where the entries are."""
     if isinstance(x, np.ndarray):

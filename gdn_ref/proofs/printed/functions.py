@@ -80,6 +80,6 @@ FUNCTIONS = {
     "max": lambda *xs: max(map(ordered, xs)), "min": lambda *xs: min(map(ordered, xs)),
     "det": _square(lambda x: arithmetic.eliminated(x)[0] if v.is_exact(x) else np.linalg.det(x)),
     "tr": _square(np.trace), "tril": _square(lambda x, k=0: np.tril(x, k)),
-    "cond": _square(lambda x: float(np.linalg.cond(np.asarray(x, float)))),
+    "cond": _square(lambda x: float(np.linalg.cond(arithmetic.in_float64(x)))),
     "diag": _diagonal_matrix, "rank": _rank,
 }  # fmt: skip

@@ -119,7 +119,7 @@ class Letters:
         if down == "2":
             if np.ndim(x) != 2:
                 raise Refused("a norm of what is no matrix")
-            size = arithmetic.power(float(np.linalg.norm(np.asarray(x, float), 2)), 1)
+            size = arithmetic.power(float(np.linalg.norm(arithmetic.in_float64(x), 2)), 1)
             return arithmetic.power(size, self.value(up.parts[0], scope)) if up else size
         if down != "F":
             raise Refused(f"no norm {down}")
