@@ -146,3 +146,11 @@ RESTORED = [
     ("eq-padding-token", "&\\boldsymbol{k}_t=\\boldsymbol{0},\\quad\\boldsymbol{v}_t=\\boldsymbol{0},\\quad g_t=\\beta_t=0\\\\\n&\\Longrightarrow\\quad\\boldsymbol{\\delta}_t=\\boldsymbol{0},\\quad\\mathbf{S}_t=\\mathbf{S}_{t-1}.", "&\\mathbf{S}_t=\\mathbf{S}_{t-1}\\\\\n&\\Longrightarrow\\quad g_t=0."),  # S = v k^T, a unit key, beta = 1: the write restores what decays
     ("eq-padding-token", "&\\boldsymbol{k}_t=\\boldsymbol{0},\\quad\\boldsymbol{v}_t=\\boldsymbol{0},\\quad g_t=\\beta_t=0\\\\\n&\\Longrightarrow\\quad\\boldsymbol{\\delta}_t=\\boldsymbol{0},\\quad\\mathbf{S}_t=\\mathbf{S}_{t-1}.", "&\\boldsymbol{\\delta}_t=\\boldsymbol{0},\\quad\\mathbf{S}_t=\\mathbf{S}_{t-1}\\\\\n&\\Longrightarrow\\quad g_t=0."),  # an empty state decays and stays
 ]  # fmt: skip
+
+# What the page says of a display in words, and the data did not: there is such a matrix if the ranks
+# are these, and only if; a number of pairs is about so large. Of the third a form beside it was refused.
+IN_WORDS = [
+    ("eq-recall-rank", r"= \mathrm{rank}\,\mathbf{K} \;\le\; d_k", r"\;\le\; d_k"),  # one key, the values v and 2v, two dimensions
+    ("eq-margin-pairs", r"\approx", "="),  # no whole number
+    ("eq-margin-pairs", r"\approx", r"\le"),  # nor a bound
+]  # fmt: skip

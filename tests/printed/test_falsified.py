@@ -35,10 +35,11 @@ from falsified import FALSIFIED, REVIEW
 from hidden import HIDDEN
 from one_sided import (
     AS_THE_PAGE,
+    IN_WORDS,
     LESS_IS_LEFT,
     LOW_RANKS,
-    NOT_ASKED,
     NOTHING_WRITTEN,
+    NOT_ASKED,
     ONE_SIDED,
     OTHER_ROOTS,
     POOR,
@@ -127,7 +128,8 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
     + DESIGNED_TENTH
     + DESIGNED_ELEVENTH
     + DESIGNED_TWELFTH
-    + UNSOLVED,
+    + UNSOLVED
+    + IN_WORDS,
 )
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""

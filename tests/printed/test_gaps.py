@@ -97,6 +97,7 @@ def test_what_fails_by_number(tex):
         ("a, \\quad b, \\quad a", "no value 'value 3'"),
         (r"a \perp b", "no claim is made by"),
         (r"a \ne b", "no claim is made by"),
+        (r"a = 2 \quad \text{if } a \approx 2", "no condition is made by"),
     ],
 )
 def test_what_is_refused(tex, message):

@@ -4,7 +4,7 @@ from collections import Counter
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import log, sqrt
+from math import floor, log, sqrt
 
 import numpy as np
 
@@ -123,19 +123,22 @@ def numbers(draw):
 
 
 @cache
-def answerable(draw):
+def answerable(draw, returned=True):
     """Values that some state returns: at keys that span all dimensions, and at keys that do not,
-    whose rank is below both sizes."""
+    whose rank is below both sizes. Or values that none returns: beside them the rank is d_k."""
     draw = draw.anew()
     n, wide, d_v = [(6, 7, 2), (4, 6, 3), (7, 6, 1), (5, 7, 3), (1, 4, 2)][case(draw)]
+    wide = wide if returned else min(n, 2 + d_v)
     slim = min(n, 5 - case(draw) % 3)
     keys = {slim: draw.array(n, slim), wide: draw.array(n, 2) @ draw.array(2, wide)}
     values = {d: k @ draw.array(d, d_v) for d, k in keys.items()}
+    if not returned:
+        values[wide] = draw.array(n, d_v)
     letters = {
         "n": n, "d_v": d_v, r"\mathbf{K}": Depends(lambda at: keys[at["d_{k}"]]),
         r"\mathbf{V}": Depends(lambda at: values[at["d_{k}"]]),
     }  # fmt: skip
-    return World(letters, ranges={"d_k": [slim, wide]})
+    return World(letters, ranges={"d_k": [slim, wide] if returned else [wide]})
 
 
 def best(k, v):
@@ -209,14 +212,16 @@ def margins(draw, length=1):
 
 
 def full(draw):
-    """The n at which the best rival scores 1, by the page's two rules of thumb and bisection."""
-    N, d_k, d_v = draw.anew().sizes(3, 20, 200)
+    """The most pairs, a whole number, at which the best rival scores no more than 1: by the page's
+    two rules of thumb and bisection, in heads so wide that it hardly counts what is rounded off."""
+    draw = draw.anew()
+    (N,), (d_k, d_v) = draw.sizes(1, 20, 200), draw.sizes(2, 2_000, 20_000)
     low, high = 0.0, float(d_k * d_v)
     for _ in range(100):
         n = (low + high) / 2
         typical, times = sqrt(n / (d_k * d_v)), sqrt(2 * log(N))
         low, high = (n, high) if typical * times < 1 else (low, n)
-    return World({"n": low, "N": N, "d_k": d_k, "d_v": d_v})
+    return World({"n": float(floor(low)), "N": N, "d_k": d_k, "d_v": d_v}, about=1 / low)
 
 
 @cache

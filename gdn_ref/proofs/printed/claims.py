@@ -35,8 +35,10 @@ class Claims:
             elif relation == r"\perp":
                 each = b if isinstance(b, tuple) else (b,)
                 true = all(overlap(a, x) <= tolerance for x in each)
-            else:
+            elif relation in RELATIONS:
                 true = RELATIONS[relation](ordered(a), ordered(b))
+            else:
+                raise Refused(f"no condition is made by {relation}")
             if not true:
                 return False
         return True
