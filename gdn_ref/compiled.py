@@ -39,7 +39,7 @@ def forward_keep(
     options = {"scale": scale, "chunk_size": chunk_size, "keep": keep}
     options["batch_invariant"] = batch_invariant
     o, S, *kept = remembered(chunk_forward_like, tensors, CHUNKS, options)(*tensors)
-    c, T_inv = kept or new_kept(k, v, chunk_size)
+    c, T_inv, *_ = kept or new_kept(k, v, chunk_size)
     T_inv[len(c) :].zero_()  # the room, which no kernel writes: results follow from arguments
     return o, S, c, T_inv
 

@@ -12,7 +12,7 @@ from functools import partial
 import torch
 
 from .activations import Activations
-from .backward.launches import Backward, new_kept, same_chunks
+from .backward.launches import Backward, same_chunks
 from .decode.launches import Recurrent
 from .forward.launches import Forward
 from .host.autograd import Differentiable, OneWay
@@ -113,8 +113,8 @@ class Rule:
         if self.gradient:
             *tokens, S, cu_seqlens = given
             S = S if S is None or self.v_first else S.mT
-            _, unit_k, v, *_ = tokens
-            kept = new_kept(unit_k, v, self.chunk_size) if chunks.keep else ()
+            _, _, v, *_ = tokens
+            kept = chunks.kept(v, cu_seqlens) if chunks.keep else ()
             dq, dk, _, dg, dbeta, _ = self.gradients(*tokens, S, cu_seqlens, like(v), None, *kept)
             self.activations.back((q, k, g, beta, A_log, dt_bias), dq, dk, dg, dbeta)
         chunks(*given)

@@ -255,22 +255,38 @@ class TestRecords:
         assert late == [False, True, False, True, False]
 
     def test_what_the_chapter_says_of_spans(self):
-        rows = {}
-        for row in ch16_model.record("spans_h100")["rows"]:
-            rows.setdefault(row["span"], []).append(row)
-        spans = [rows[span] for span in (1, 2, 4, 8)]
-        us = [min(min(row["both_us"]) for row in found) for found in spans]
-        said = "both passes took {:.0f}, {:.0f}, {:.0f} and {:.0f} microseconds, and {}, {}, {}"
-        said += " and {} MB"
-        assert said.format(*us, *(x[0]["memory_bytes"] // 10**6 for x in spans)) in prose()
-        (one,), (eight,) = rows[1], rows[8]
-        grown = [
-            {x: eight[data][x] / one[data][x] for x in one[data]}
+        rows = ch16_model.record("spans_h100")["rows"]
+        rows = {(row["shape"], row["span"], row["kept"]): row for row in rows}
+        first, second = "B4 T4096 H16/32 D128", "B16 T2048 H8 D128"
+        us = {key: f"{min(row['both_us']):,.0f}" for key, row in rows.items()}
+        found = [(second, span, False) for span in (1, 2, 4, 8)]
+        said = "both passes took {}, {}, {} and {} microseconds, and {}, {}, {} and {} MB"
+        megabytes = [rows[key]["memory_bytes"] // 10**6 for key in found]
+        assert said.format(*map(us.get, found), *megabytes) in prose()
+        said = "brings the second shape to {} microseconds and the first from {} to {}"
+        keys = (second, 8, True), (first, 1, False), (first, 8, True)
+        assert said.format(*map(us.get, keys)) in prose()
+        grown = {
+            (batch, data): {
+                x: rows[batch, 8, True][data][x] / error
+                for x, error in rows[batch, 1, False][data].items()
+            }
+            for batch in (first, second)
             for data in ("errors", "errors, slow decays")
+        }
+        assert max(max(grown[batch, "errors"].values()) for batch in (first, second)) < 1.01
+        assert "grows by more than 1 %" in prose()
+        for batch, said in ((second, "17 and 24 %"), (first, "17 and 28 %")):
+            more = grown[batch, "errors, slow decays"]
+            assert "{:.0f} and {:.0f} %".format(*(100 * more[x] - 100 for x in "qg")) == said
+            assert sorted(more, key=more.get)[-2:] == ["q", "g"] and said in prose()
+
+    def test_what_states_take_between_the_passes(self):
+        """A state of eight chunks, of each value head, in 16 bits."""
+        taken = [
+            B * T // 512 * HV * 128**2 * 2 / 1e6 for B, T, HV in ((16, 2048, 8), (4, 4096, 32))
         ]
-        assert max(grown[0].values()) < 1.04 and "grows by more than 4 %" in prose()
-        assert [round(100 * grown[1][x] - 100) for x in "qg"] == [16, 18]
-        assert sorted(grown[1], key=grown[1].get)[-2:] == ["q", "g"] and "by 16 and 18 %" in prose()
+        assert "{:.0f} and {:.0f} MB more".format(*taken) in prose()
 
     def test_what_the_chapter_says_of_dv(self):
         row = ch16_model.side_by_side()[0]

@@ -186,7 +186,7 @@ class Sharded(torch.autograd.Function):
         answer = found.tensors if found else ()
         ctx.cp, ctx.options, ctx.answers = cp, options, len(answer)
         ctx.found = found and found.holding(*(None for _ in answer))
-        ctx.save_for_backward(*given, S, *answer, *kept)
+        ctx.save_for_backward(*given, S, *answer, *kept[:2])  # its states are not those of S
         return o, S_last
 
     @staticmethod

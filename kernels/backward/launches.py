@@ -1,7 +1,7 @@
 """The backward pass on the GPU: its launches.
 
     0  c and T_inv             `forward.transform`, if the forward pass has not kept them
-    1  the states S            `states`, forwards from chunk to chunk
+    1  the states S            `states`, forwards from chunk to chunk, if it has not kept these
     2  their gradients dS', Z  `state_gradients`, backwards from chunk to chunk
     3  all other gradients     `chunk_gradients`, chunks in parallel
 
@@ -60,15 +60,17 @@ def chunk_backward(q, k, v, g, beta, scale, initial_state, cu_seqlens, chunk_siz
 class Backward:
     """`chunk_backward` for calls whose first seven tensors look alike.
 
-    Called with the last two as the forward pass has kept them, or None. All else that decides how
-    a call runs is looked at again, and what follows from it is kept for the next call.
+    Called with the last three as the forward pass has kept them, or None. All else that decides
+    how a call runs is looked at again, and what follows from it is kept for the next call.
     """
 
     def __init__(self, scale, chunk_size, batch_invariant=False):
         self.scale, self.chunk_size, self.known = scale, chunk_size, {}
         self.batch_invariant = batch_invariant
 
-    def __call__(self, q, k, v, g, beta, S, cu_seqlens, do, dS_last, c=None, T_inv=None):
+    def __call__(
+        self, q, k, v, g, beta, S, cu_seqlens, do, dS_last, c=None, T_inv=None, states=None,
+    ):  # fmt: skip
         do = in_dtype(do, v.dtype)
         q, k, v, g, beta, cu_seqlens, do = map(contiguous, (q, k, v, g, beta, cu_seqlens, do))
         # a sequence of such heads takes a multiple of 128 bytes: each piece is aligned as all are
@@ -79,9 +81,12 @@ class Backward:
             given = (q, k, v, g, beta, S, whole.cu_seqlens)
             *gradients, dS = self.launch(hopper, *given, do, dS_last)
             return *map(whole.take, gradients), dS
-        return self.launch(hopper, q, k, v, g, beta, S, cu_seqlens, do, dS_last, c, T_inv)
+        kept = c, T_inv, states
+        return self.launch(hopper, q, k, v, g, beta, S, cu_seqlens, do, dS_last, *kept)
 
-    def launch(self, hopper, q, k, v, g, beta, S, cu_seqlens, do, dS_last, c=None, T_inv=None):
+    def launch(
+        self, hopper, q, k, v, g, beta, S, cu_seqlens, do, dS_last, c=None, T_inv=None, states=None,
+    ):  # fmt: skip
         """The same for tensors as the kernels take them; on `hopper` with those made for it."""
         S, v_first = laid_out(S)
         dS_last, dS_v_first = laid_out(dS_last)
@@ -94,15 +99,16 @@ class Backward:
             fill(dS_first, dS_last)
             return results
         kept = c is not None and T_inv.shape[1] == gradient_chunk(k, v, self.chunk_size, hopper)
-        kept = kept and aligned(T_inv)  # as it is unless hooks of autograd have copied it
-        c, T_inv = by_sequence(c, T_inv, v) if kept else (None, None)
+        # as they are unless hooks of autograd have copied them
+        kept = kept and aligned(T_inv) and (states is None or aligned(states))
+        c, T_inv, states = by_sequence(c, T_inv, states, v) if kept else (None, None, None)
         kind = (hopper, kept, v_first, dS_last is not None, dS_v_first, dot_precision(v.dtype))
         kind += (self.batch_invariant,)
         if kind not in self.known:
             self.known[kind] = Gradients(given, self.scale, self.chunk_size, *kind)
         gradients = self.known[kind]
         with on_device(v):
-            gradients(*given, do, dS_last, *results, c, T_inv)
+            gradients(*given, do, dS_last, *results, c, T_inv, states)
         return results
 
 
@@ -130,17 +136,18 @@ class Gradients:
             self.by_span = {1: (States(plan, precision, v_first), rest)}
             self.find_dstates = StateGradients(plan, scale, precision, has_dS, dS_v_first)
             return
+        from ..forward.hopper import spans
         from .hopper import launches as on_hopper
 
         self.keeps_R, self.room_for_both = on_hopper.keeps_R(plan.K), on_hopper.room_for_both
         if not batch_invariant:
-            self.span_of = on_hopper.span_of
+            self.span_of = spans.span_of
         self.by_span = {
             span: (
                 on_hopper.HopperStates(plan, v_first, span),
                 on_hopper.HopperChunkGradients(plan, scale, span),
             )
-            for span in on_hopper.SPANS
+            for span in spans.SPANS
         }
         self.find_dstates = on_hopper.HopperStateGradients(plan, scale, has_dS, dS_v_first)
         self.find_short = ChunkGradients(plan, scale, precision, short=True)
@@ -167,13 +174,15 @@ class Gradients:
 
     def run(self, sizes, *tensors):
         """One piece."""
-        q, k, v, g, beta, S, cu_seqlens, do, dS_last, *results, c, T_inv = tensors
+        q, k, v, g, beta, S, cu_seqlens, do, dS_last, *results, c, T_inv, states = tensors
         dq, dk, dv, dg, dbeta, dS_first = results
         plan, keeps_R = self.plan, self.keeps_R
-        at_once = self.hopper and self.room_for_both(plan, sizes)
         span = self.span_of(plan, sizes)
         find_states, find_rest = self.by_span[span]
-        states = new(v, (sizes.spans(span), plan.HV, plan.V, plan.K))
+        known = states is not None and states.shape[:2].numel() == sizes.spans(span)  # as many
+        at_once = self.hopper and not known and self.room_for_both(plan, sizes)
+        if not known:
+            states = new(v, (sizes.spans(span), plan.HV, plan.V, plan.K))
         dstates = new(v, (sizes.slots, plan.HV, plan.V, plan.K))
         R = like(v, torch.float16) if keeps_R else v
         kept = (R,) if keeps_R else ()
@@ -183,8 +192,9 @@ class Gradients:
             found = steps.run(v, given)
             c, T_inv = found["c"], found["UT"]
         try:
-            with beside(v.device) if at_once else nullcontext():
-                find_states(sizes, k, v, beta, c, T_inv, S, states, cu_seqlens, *kept)
+            if not known:
+                with beside(v.device) if at_once else nullcontext():
+                    find_states(sizes, k, v, beta, c, T_inv, S, states, cu_seqlens, *kept)
             # dv, but for tokens with a small beta, which the last launch puts right
             self.find_dstates(
                 sizes, q, k, do, beta, c, T_inv, dS_last, dv, dstates, dS_first, cu_seqlens

@@ -58,7 +58,7 @@ def pieces(tensors, lengths):
     return zip(*cut, strict=False)
 
 
-def by_sequence(c, T_inv, v):
+def by_sequence(c, T_inv, states, v):
     """What the forward pass has kept, with an axis of sequences in front, to be cut along it.
 
     Copies that hooks of autograd have made may lie otherwise in memory.
@@ -66,4 +66,5 @@ def by_sequence(c, T_inv, v):
     B, T, HV = v.shape[:3]
     C = T_inv.shape[1]
     c, T_inv = contiguous(c), contiguous(T_inv)[:-C]
-    return c.view(HV, B, T).transpose(0, 1), T_inv.view(HV, B, T, C).transpose(0, 1)
+    c, T_inv = c.view(HV, B, T).transpose(0, 1), T_inv.view(HV, B, T, C).transpose(0, 1)
+    return c, T_inv, contiguous(states)

@@ -14,13 +14,12 @@ Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 """
 
 from functools import cache, lru_cache
-from operator import itemgetter
 
 import torch
 
 from ..host import gpu
 from ..host.launch import Steps, aligned, launcher
-from ..host.memory import contiguous, fill
+from ..host.memory import contiguous, fill, new
 from ..host.plan import Plan, call_sizes, scan_launcher, scan_programs
 from ..host.routes import has_transform_mma, made_for_hopper
 from ..host.tiles import dot_precision, tile_rule
@@ -29,6 +28,8 @@ from .scan import ScanCase, chunk_scan_kernel
 from .shares import shares
 from .transform import TransformCase, ut_transform_kernel
 from .transform_mma import Transform16BitCase, ut_transform_16bit_kernel
+
+KEPT = ("c", "UT", "spans")  # what a backward pass can use; the last not in all calls
 
 
 def chunk_forward(
@@ -82,7 +83,8 @@ class Forward:
     S : [N, HV, K, V] float32, or [N, HV, V, K] if `v_first`, or None for the empty memory
     cu_seqlens : [N + 1] integers, or None: B sequences of T tokens
     scale, chunk_size : as for `chunk_forward`
-    keep : whether a backward pass may follow: results besides are `c` and `T_inv`, which it needs
+    keep : whether a backward pass may follow: results besides are `c` and `T_inv`, which it needs,
+        and one state of each span of chunks, [N, spans, HV, V, K] as v, or None
     batch_invariant : whether a sequence has the same bits whatever it comes with: no segments,
         and no other kernel where it comes with many
     """
@@ -109,7 +111,7 @@ class Forward:
             scan = HopperScan(plan, scale, v_first, early.strength, not batch_invariant)
             self.stages[True] = early, scan
         options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size, "keep": keep}
-        self.results = itemgetter("o", "S_last", *(("c", "UT") if keep else ()))
+        self.results = ("o", "S_last") + KEPT * keep
         self.padded = None
         if not batch_invariant:  # which pays for segments alone
             self.padded = PaddedForward.of(Forward, k, v, chunk_size, options)
@@ -129,7 +131,14 @@ class Forward:
         found = forward_steps(self, B, T, N, hopper).run(v, given)
         if B * T == 0:  # the states stay
             fill(found["S_last"], S)
-        return self.results(found)
+        return tuple(map(found.get, self.results))
+
+    def kept(self, v, cu_seqlens):
+        """Memory like what a call keeps, whose tensors are aligned."""
+        (B, T), N = v.shape[:2], len(v) if cu_seqlens is None else len(cu_seqlens) - 1
+        memory = forward_steps(self, B, T, N, self.on_hopper).memory
+        made = {name: new(v, size, dtype) for name, size, dtype in memory if name in KEPT}
+        return tuple(map(made.get, KEPT))
 
     def whole_call(self, q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens):
         """As `rule.Rule.forward`, where nothing comes before these launches."""

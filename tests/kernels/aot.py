@@ -286,12 +286,16 @@ def hopper_configurations(capability):
             for dtype in (gl.float16, gl.bfloat16):
                 tiles = dict.fromkeys("qkvo", descriptor([C.value, BK.value], dtype))
                 fused = {**signature, **tiles, "o_ptr": f"*{dtype.name}", "strength_ptr": "*fp32"}
-                flags = {"K": K, "V": 128, "S_v": 1, "S_k": 128, "HAS_S": True}
+                flags = {"K": K, "V": 128, "S_v": 1, "S_k": 128, "HAS_S": True, "SPAN": 1}
                 name, options = f"hopper fused K={K} V=128 {dtype.name}", {"num_warps": 4}
-                less = {"T_inv": None, "T_ptr": None}
+                less = {"T_inv": None, "T_ptr": None, "states": None}
                 yield name, chunk_fused_kernel, fused, flags | less, options
                 fused |= {"T_inv": descriptor([C.value, C.value], gl.float16), "T_ptr": "*fp16"}
-                yield f"{name}, training", chunk_fused_kernel, fused, flags, options
+                less = {"states": None}
+                yield f"{name}, training", chunk_fused_kernel, fused, flags | less, options
+                fused |= {"states": descriptor([C.value, BK.value], dtype)}
+                flags |= {"SPAN": 8}
+                yield f"{name}, training, spans", chunk_fused_kernel, fused, flags, options
     weighed = dict.fromkeys(["g_ptr", "beta_ptr", "c_ptr", "strength_ptr"], "*fp32")
     weighed |= dict.fromkeys(["T", "total", "HV"], "i32")
     flags = {"C": C.value, "HEADS": HEADS, "HAS_G": True}
@@ -314,6 +318,7 @@ def hopper_backward_configurations(capability):
             signature |= dict.fromkeys(
                 ["beta_ptr", "c_ptr", "dS_last_ptr", "dS_first_ptr", "dg_ptr", "dbeta_ptr"], "*fp32"
             )
+            signature |= {"T_ptr": "*fp16"}
             signature |= {"cu_seqlens_ptr": "*i64", "scale": "fp32"}
             signature |= dict.fromkeys(["N", "spans", "T", "total", "H", "HV"], "i32")
             case, options = f"K={K} V=128 {dtype.name}", {"num_warps": 4}
@@ -342,15 +347,19 @@ def hopper_backward_configurations(capability):
                     chunk_gradients_hopper_kernel,
                     "gradients",
                     signature | parts,
-                    {"HAS_G": True, "H": 16, "HV": 32},
+                    {"HAS_G": True, "H": 16, "HV": 32, "STATES": 2, "GRADIENTS": 2},
                 ),
-                (
-                    chunk_gradients_hopper_kernel,
-                    "gradients in spans",
-                    signature | parts,
-                    {"HAS_G": True, "H": 16, "HV": 16, "PACKED": False, "SPAN": 8},
+                *(
+                    (
+                        chunk_gradients_hopper_kernel,
+                        f"gradients in spans, {states} states,",
+                        signature | parts,
+                        {"HAS_G": True, "H": 16, "HV": HV, "PACKED": False, "SPAN": 8}
+                        | {"STATES": states, "GRADIENTS": gradients},
+                    )
+                    for HV, states, gradients in ((16, 2, 2), (32, 4, 1))
                 ),
-            )[: 3 if K <= WIDTH else 2]:
+            )[: 4 if K <= WIDTH else 2]:
                 yield (
                     f"hopper-backward {what} {case}",
                     kernel,

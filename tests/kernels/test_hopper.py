@@ -254,7 +254,7 @@ def test_fused_scales(scale, fused_runs):
 
 
 def kept(inputs, **options):
-    """What the forward pass keeps: `c`, and `T_inv` with room after it."""
+    """What the forward pass keeps: `c`, and `T_inv` with room after it; maybe some states."""
     tensors = (*inputs.values(), None)
     options |= {"scale": 0.1, "v_first": False, "chunk_size": 64, "keep": True}
     with on_hopper(1), torch.no_grad():
@@ -266,8 +266,9 @@ def test_fused_keeps_what_two_kernels_keep(K, T, fused_runs, unwritten_memory_is
     """And writes nothing else: another sequence's, another head's and the room have their own."""
     inputs = arguments(B=2, T=T, HV=3, K=K, V=128)
     inputs["g"][:, ::7] = -math.inf
-    found, expected = kept(inputs), kept(inputs, batch_invariant=True)
-    assert fused_runs() == 1
+    *found, states = kept(inputs)
+    *expected, none = kept(inputs, batch_invariant=True)
+    assert fused_runs() == 1 and states is None and none is None
     rows = 3 * 2 * T
     for x, y in zip(found, expected, strict=True):
         assert x.shape == y.shape and x.dtype == y.dtype
@@ -420,13 +421,39 @@ def test_gradients_of_grouped_value_heads(H, HV):
 @pytest.mark.parametrize("K, V, H, HV", [(64, 128, 2, 2), (128, 128, 1, 1), (128, 64, 1, 2)])
 @pytest.mark.parametrize("chunks, span", [(4, 4), (8, 8), (7, 4), (15, 8)])
 def test_gradients_where_few_states_are_kept(
-    K, V, H, HV, chunks, span, spans, unwritten_memory_is_nan
+    K, V, H, HV, chunks, span, monkeypatch, spans, unwritten_memory_is_nan
 ):
+    monkeypatch.setattr(fused, "fills", lambda *batch: False)
     inputs = arguments(B=2, T=64 * chunks, K=K, V=V, H=H, HV=HV)
     multiprocessors = 2 * H * -(-chunks // span)  # as many as spans
     compare_gradients(inputs, multiprocessors)
     compare_gradients(inputs, multiprocessors, batch_invariant=True)
     assert spans == [span, 1]
+
+
+@pytest.mark.parametrize("missing", ["g", "initial_state", None])
+@pytest.mark.parametrize("K, H, HV", [(64, 2, 2), (128, 1, 1), (64, 1, 2), (128, 1, 2)])
+@pytest.mark.parametrize("chunks", [8, 15])
+def test_gradients_where_the_forward_pass_keeps_states(
+    K, H, HV, chunks, missing, monkeypatch, spans, fused_runs, unwritten_memory_is_nan
+):
+    """One of eight chunks, so that none is found again."""
+    monkeypatch.setattr(fused, "fills", lambda *batch: True)
+    inputs = {**arguments(B=2, T=64 * chunks, K=K, V=128, H=H, HV=HV), missing: None}
+    inputs.pop(None, None)
+    compare_gradients(inputs, 2 * H * -(-chunks // 8))  # as many multiprocessors as spans
+    assert fused_runs() == 1 and spans == []
+
+
+def test_the_forward_pass_keeps_the_states_that_are_found_again():
+    inputs = arguments(B=2, T=64 * 16, K=128, V=128, HV=2)
+    *_, states = kept(inputs)
+    assert states.shape == (2, 2, 2, 128, 128) and states.dtype == torch.float16
+    for n, first in enumerate((0, 512)):
+        before = {name: x[:, :first] for name, x in inputs.items() if name != "initial_state"}
+        before["initial_state"] = inputs["initial_state"]
+        S = exact(before)[1].mT if first else inputs["initial_state"].mT.double()
+        compare([states[:, n]], [S])
 
 
 def test_gradients_of_many_chunks_of_256_dimensions():

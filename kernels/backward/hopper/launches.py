@@ -11,10 +11,9 @@ from ...common.numbers import C
 from ...common.triton_private import tiling
 from ...forward.hopper.chain import BK, BV
 from ...forward.hopper.launches import WIDTH, tilings_of
-from ...host.launch import cdiv, launcher
+from ...host.launch import launcher
 from ...host.layout import state_layout
 from .chunk_gradients.kernel import HopperChunkGradientsCase, chunk_gradients_hopper_kernel
-from .chunk_gradients.places import PLACES
 from .state_gradients import HopperStateGradientsCase, state_gradients_hopper_kernel
 from .states import HopperStatesCase, chunk_states_hopper_kernel
 
@@ -28,25 +27,6 @@ def room_for_both(plan, sizes):
     if plan.packed and sizes.N > 1 and plan.K <= WIDTH:
         return True
     return 2 * sizes.N * plan.HV * (plan.V // BV.value) <= plan.multiprocessors
-
-
-SPANS = (8, 4, 1)  # chunks for which one state is kept
-
-
-def span_of(plan, sizes):
-    """The longest span for which no multiprocessor has more chunks than if all states were kept.
-
-    `chunk_gradients` finds the states between, each in the place of the one before, if a key head
-    has as many slices of values as there are places.
-    """
-    slices = plan.HV // plan.H * (plan.V // BV.value)
-    if plan.packed or plan.K > WIDTH or slices != PLACES.value or sizes.T % C.value:
-        return 1
-
-    def chunks(span):
-        return span * cdiv(sizes.spans(span) * plan.H, plan.multiprocessors)
-
-    return next(span for span in SPANS if chunks(span) <= chunks(1))
 
 
 class HopperStates:
@@ -116,6 +96,12 @@ class HopperStateGradients:
         )  # fmt: skip
 
 
+def places(plan, span):
+    """For states, in spans as many as a key head has slices of values; and for their gradients."""
+    states = plan.HV // plan.H * (plan.V // BV.value) if span > 1 else 2
+    return {"STATES": states, "GRADIENTS": 1 if states > 2 else 2}
+
+
 class HopperChunkGradients:
     """All other gradients of the whole chunks; `v` is R, if that is kept."""
 
@@ -126,6 +112,7 @@ class HopperChunkGradients:
         R = tiling(torch.float16, plan.HV * V, C.value, BV.value) if keeps_R(K) else values
         constants = {"H": plan.H, "HV": plan.HV, "K": K, "V": V}
         constants |= {"HAS_G": plan.has_g, "PACKED": plan.packed, "SPAN": span}
+        constants |= places(plan, span)
         tilings = (keys, keys, R, values, values, matrices, rows, rows, keys, keys)
         kernel, case = chunk_gradients_hopper_kernel, HopperChunkGradientsCase(**constants)
         self.launch = launcher(kernel, case, plan.types, tilings, num_warps=4)

@@ -47,11 +47,15 @@ from .places import (
     DELTA,
     FREE,
     FULL,
+    GRADIENT_FREE,
+    GRADIENT_FULL,
     HEAD_FREE,
     HEAD_FULL,
-    PAIR_FREE,
-    PAIR_FULL,
+    K_FREE,
+    K_FULL,
     PAIR_READ,
+    Q_FREE,
+    Q_FULL,
     SCORES,
     SCORES_FREE,
     STATE_READ,
@@ -130,7 +134,7 @@ def delta_warps(shared, chunks, case: gl.constexpr):
             for half in tl.range(HALVES, disable_licm=True):
                 i = column_numbers(end - start)
                 k = k_tile(wide, pair)
-                wait(signal, PAIR_FULL, pair)
+                wait(signal, K_FULL, pair)
                 for _ in tl.range(HV // H, disable_licm=True):
                     wait(signal, HEAD_FULL, head)
                     gamma = weight_of(vectors, head, FROM_START, ROWS)[:, None]
@@ -142,7 +146,7 @@ def delta_warps(shared, chunks, case: gl.constexpr):
                     Z_reads = old
                     for _ in tl.range(V // BV, disable_licm=True):
                         wait(signal, FULL, n)
-                        S, dS = S_tile(wide, n), dS_tile(wide, n)
+                        S, dS = S_tile(wide, n, case), dS_tile(wide, n, case)
                         E_tile = v_tile(square, n)
                         R_tile = as_float16(E_tile)
                         if HALVES == 1:
@@ -171,9 +175,11 @@ def delta_warps(shared, chunks, case: gl.constexpr):
                             read = warpgroup_mma_wait(0, deps=[read])
                             Z_reads += gl.sum(Z * (gamma * read), axis=1)
                         if case.HAS_G:  # the diagonal of S dS'^T
+                            wait(signal, GRADIENT_FULL, n)
                             meeting = matmul(S, dS.permute((1, 0)), zero, False)
                             meeting = warpgroup_mma_wait(0, deps=[meeting])
                             old += gl.sum(gl.where(i[None, :] == r[:, None], meeting, 0.0), axis=1)
+                        arrive(signal, GRADIENT_FREE, n)
                         if case.SPAN > 1:
                             whole = weight_of(vectors, head, WHOLE, ROWS)[:, None]
                             next_in_place(S, whole, carried_tile(square), k, signal, n)
@@ -222,10 +228,11 @@ def query_warps(dq_out, shared, dV_ptr, chunks, scale, case: gl.constexpr):
         _, h, start, end = chunk_of(step, chunks, case)
         if end - start >= C:
             for half in tl.range(HALVES, disable_licm=True):
-                q = q_tile(wide, pair)
+                q = q_tile(wide)
                 k = k_tile(wide, pair)
                 dq = gl.zeros([C, WIDTH], gl.float32, sums)
-                wait(signal, PAIR_FULL, pair)
+                q_sums = gl.zeros([C], gl.float32, gl.SliceLayout(1, sums))
+                wait(signal, K_FULL, pair)
                 for hv in tl.range(h * (HV // H), (h + 1) * (HV // H), disable_licm=True):
                     dV_at = dV_ptr + (start.to(gl.int64) * HV + hv) * V
                     wait(signal, HEAD_FULL, head)
@@ -233,10 +240,9 @@ def query_warps(dq_out, shared, dV_ptr, chunks, scale, case: gl.constexpr):
                     beta = weight_of(vectors, head, STRENGTH, gl.SliceLayout(1, LINES))[:, None]
                     arrive(signal, HEAD_FREE, head)
                     decay = (scale * gamma)[:, None]
-                    q_sums = -sums_of_products(q, dq)
                     for j in tl.range(V // BV, disable_licm=True):
                         wait(signal, FULL, n)
-                        S = S_tile(wide, n)
+                        S = S_tile(wide, n, case)
                         do = do_tile(square, n).load(operand).to(gl.float32)
                         dq = matmul((decay * do).to(dtype), S, dq, True)
                         if half == HALVES - 1:  # nobody will ask for Z again
@@ -248,6 +254,7 @@ def query_warps(dq_out, shared, dV_ptr, chunks, scale, case: gl.constexpr):
                             arrive(signal, STATE_READ, n)
                         arrive(signal, FREE, n)
                         n += 1
+                    wait(signal, Q_FULL, pair)
                     q_sums += sums_of_products(q, dq)
                     wait_free(signal, SUMS_FREE, head)
                     vectors.index(A_OF_QUERY).store(q_sums)
@@ -257,13 +264,15 @@ def query_warps(dq_out, shared, dV_ptr, chunks, scale, case: gl.constexpr):
                     dq = matmul(X_tile(square), k, dq, True)
                     dq = warpgroup_mma_wait(0, deps=[dq])
                     arrive(signal, SCORES_FREE, head)
+                    q_sums = -sums_of_products(q, dq)
                     head += 1
-                leave_for_memory(dq, dq_out, start, (h * HALVES + half) * WIDTH, q, signal, pair)
+                column = (h * HALVES + half) * WIDTH
+                leave_for_memory(dq, dq_out, start, column, q, signal, Q_FREE, pair)
                 pair += 1
 
 
 @gluon.jit
-def leave_for_memory(x, out, row, column, tile, signal, pair):
+def leave_for_memory(x, out, row, column, tile, signal, free: gl.constexpr, pair):
     """Write dq or dk by the copy engine, from the place of q or k when all have read it."""
     arrive(signal, PAIR_READ, pair)
     wait(signal, PAIR_READ, pair)
@@ -271,7 +280,7 @@ def leave_for_memory(x, out, row, column, tile, signal, pair):
     fence_async_shared()
     tma.async_copy_shared_to_global(out, [row, column], tile)
     tma.store_wait(0)
-    arrive(signal, PAIR_FREE, pair)
+    arrive(signal, free, pair)
 
 
 @gluon.jit
@@ -295,10 +304,10 @@ def key_warps(dk_out, shared, chunks, case: gl.constexpr):
         _, h, start, end = chunk_of(step, chunks, case)
         if end - start >= C:
             for half in tl.range(HALVES, disable_licm=True):
-                q = q_tile(wide, pair)
+                q = q_tile(wide)
                 k = k_tile(wide, pair)
                 dk = gl.zeros([C, WIDTH], gl.float32, sums)
-                wait(signal, PAIR_FULL, pair)
+                wait(signal, K_FULL, pair)
                 for _ in tl.range(HV // H, disable_licm=True):
                     wait(signal, HEAD_FULL, head)
                     to_end = weight_of(vectors, head, TO_END, operand_rows)[:, None]
@@ -310,7 +319,7 @@ def key_warps(dk_out, shared, chunks, case: gl.constexpr):
                     for _ in tl.range(V // BV, disable_licm=True):
                         wait(signal, FULL, n)
                         Z = Z_tile(square, n).load(operand).to(gl.float32)
-                        dk = matmul((reads * Z).to(dtype), S_tile(wide, n), dk, True)
+                        dk = matmul((reads * Z).to(dtype), S_tile(wide, n, case), dk, True)
                         wait(signal, DELTA, n)
                         # the one wait: E's operand takes the registers of Z's. With both of them
                         # ptxas has too few, and runs all products of all groups one by one (C7512)
@@ -318,8 +327,10 @@ def key_warps(dk_out, shared, chunks, case: gl.constexpr):
                         if case.SPAN > 1:
                             arrive(signal, STATE_READ, n)
                         E = v_tile(square, n).load(operand).to(gl.float32)
-                        dk = matmul((to_end * E).to(dtype), dS_tile(wide, n), dk, True)
+                        wait(signal, GRADIENT_FULL, n)
+                        dk = matmul((to_end * E).to(dtype), dS_tile(wide, n, case), dk, True)
                         dk = warpgroup_mma_wait(0, deps=[dk])
+                        arrive(signal, GRADIENT_FREE, n)
                         arrive(signal, FREE, n)
                         n += 1
                     k_sums += sums_of_products(k, dk)
@@ -328,6 +339,7 @@ def key_warps(dk_out, shared, chunks, case: gl.constexpr):
                     arrive(signal, SUMS, head)
                     # eq-grad-key
                     wait(signal, SCORES, head)
+                    wait(signal, Q_FULL, pair)
                     X, N_ = X_tile(square), N_tile(square)
                     dk = matmul(X.permute((1, 0)), q, dk, True)
                     dk = matmul(N_, k, dk, True)
@@ -336,5 +348,5 @@ def key_warps(dk_out, shared, chunks, case: gl.constexpr):
                     arrive(signal, SCORES_FREE, head)
                     head += 1
                 column = (h * HALVES + half) * WIDTH
-                leave_for_memory(dk, dk_out, start, column, k, signal, pair)
+                leave_for_memory(dk, dk_out, start, column, k, signal, K_FREE, pair)
                 pair += 1

@@ -13,7 +13,7 @@ the key head its value heads, in slices of 64 value dimensions. Four groups of f
 work, since no group has registers for more than one of its sums; one warp loads. They meet in
 shared memory (`places`). For each value head:
 
-    feed_warp    brings T_inv and the weights, then v, dO, Z, S and dS' of slice after slice
+    feed_warp    brings T_inv and the weights, then v, dO, Z, S and dS' of slice after slice; q last
     delta_warps  E of each slice, for the three others                     `groups`
     query_warps  dQ += diag(gamma) dO S of each slice; then X K
     key_warps    dK += -diag(beta gamma) Z S + .. E dS' of each slice; then X^T Q + (N + N^T) K
@@ -59,11 +59,15 @@ from .places import (
     ARRIVALS,
     FREE,
     FULL,
+    GRADIENT_FREE,
+    GRADIENT_FULL,
     HEAD_FREE,
     HEAD_FULL,
-    PAIR_FREE,
-    PAIR_FULL,
+    K_FREE,
+    K_FULL,
     PLACES,
+    Q_FREE,
+    Q_FULL,
     SQUARES,
     VECTORS,
     WIDE,
@@ -87,8 +91,10 @@ HopperChunkGradientsGiven = namedtuple(
     "HopperChunkGradientsGiven",
     "beta_ptr c_ptr dV_ptr dg_ptr dbeta_ptr cu_seqlens_ptr scale N spans T total",
 )
-# what is known in advance: heads and their dimensions, flags
-HopperChunkGradientsCase = namedtuple("HopperChunkGradientsCase", "H HV K V HAS_G PACKED SPAN")
+# what is known in advance: heads and their dimensions, flags, places for S and dS'
+HopperChunkGradientsCase = namedtuple(
+    "HopperChunkGradientsCase", "H HV K V HAS_G PACKED SPAN STATES GRADIENTS"
+)
 # where all comes from: tiles, and pointers to the numbers of all heads
 Fed = namedtuple("Fed", "q k v do dV T S dS c_ptr beta_ptr")
 
@@ -112,10 +118,9 @@ def feed_warp(source, shared, chunks, total, case: gl.constexpr):
         first = step % case.SPAN == 0  # of its span
         if end - start >= C:
             for half in range(HALVES):
-                full = expect(signal, PAIR_FREE, PAIR_FULL, pair, 4 * C * WIDTH)
-                at = [start, (h * HALVES + half) * WIDTH]
-                tma.async_copy_global_to_shared(source.k, at, full, k_tile(wide, pair))
-                tma.async_copy_global_to_shared(source.q, at, full, q_tile(wide, pair))
+                full = expect(signal, K_FREE, K_FULL, pair, 2 * C * WIDTH)
+                column = (h * HALVES + half) * WIDTH
+                tma.async_copy_global_to_shared(source.k, [start, column], full, k_tile(wide, pair))
                 for hv in range(h * (HV // H), (h + 1) * (HV // H)):
                     c_ptr = source.c_ptr + hv.to(gl.int64) * total + start
                     beta_ptr = source.beta_ptr + start.to(gl.int64) * HV + hv
@@ -130,16 +135,27 @@ def feed_warp(source, shared, chunks, total, case: gl.constexpr):
                         S_at = [(span * HV + hv) * V + j * BV, half * WIDTH]
                         dS_at = [(slot * HV + hv) * V + j * BV, half * WIDTH]
                         v_at = reinterpreted(v_tile(square, n), source.v.dtype, [C, BV])
-                        REST: gl.constexpr = 6 * C * BV + 2 * BV * WIDTH
+                        REST: gl.constexpr = 6 * C * BV
                         full = expect(signal, FREE, FULL, n, REST, 2 * BV * WIDTH, first)
                         tma.async_copy_global_to_shared(
-                            source.S, S_at, full, S_tile(wide, n), pred=first
+                            source.S, S_at, full, S_tile(wide, n, case), pred=first
                         )
                         tma.async_copy_global_to_shared(source.v, at, full, v_at)
                         tma.async_copy_global_to_shared(source.dV, at, full, Z_tile(square, n))
                         tma.async_copy_global_to_shared(source.do, at, full, do_tile(square, n))
-                        tma.async_copy_global_to_shared(source.dS, dS_at, full, dS_tile(wide, n))
+                        full = expect(
+                            signal, GRADIENT_FREE, GRADIENT_FULL, n, 2 * BV * WIDTH,
+                            places=case.GRADIENTS,
+                        )  # fmt: skip
+                        tma.async_copy_global_to_shared(
+                            source.dS, dS_at, full, dS_tile(wide, n, case)
+                        )
                         n += 1
+                    if hv == h * (HV // H):
+                        full = expect(signal, Q_FREE, Q_FULL, pair, 2 * C * WIDTH, places=1)
+                        tma.async_copy_global_to_shared(
+                            source.q, [start, column], full, q_tile(wide)
+                        )
                     head += 1
                 pair += 1
 
@@ -150,7 +166,8 @@ def chunk_gradients_hopper_kernel(
 ):
     dtype: gl.constexpr = k.dtype
     WIDTH: gl.constexpr = q.block_shape[1]
-    wide = gl.allocate_shared_memory(dtype, [WIDE, C, WIDTH], q.layout)
+    TILES: gl.constexpr = WIDE + case.GRADIENTS + case.STATES
+    wide = gl.allocate_shared_memory(dtype, [TILES, C, WIDTH], q.layout)
     square = gl.allocate_shared_memory(dtype, [SQUARES + (case.SPAN > 1), C, C], T_inv.layout)
     vectors = gl.allocate_shared_memory(gl.float32, [VECTORS, C], LINE)
     signal = gl.allocate_shared_memory(gl.int64, [len(ARRIVALS), 1], mbarrier.MBarrierLayout())

@@ -38,8 +38,9 @@ from .places import (
     FREE,
     HEAD_FREE,
     HEAD_FULL,
-    PAIR_FULL,
+    K_FULL,
     PAIR_READ,
+    Q_FULL,
     SCORES,
     SCORES_FREE,
     SUM_OF_Z_R,
@@ -109,8 +110,8 @@ def pair_warps(shared, dg_ptr, dbeta_ptr, chunks, scale, case: gl.constexpr):
         if end - start >= C:
             for half in tl.range(HALVES, disable_licm=True):
                 i = column_numbers(end - start)
-                q, k = q_tile(wide, pair), k_tile(wide, pair)
-                wait(signal, PAIR_FULL, pair)
+                q, k = q_tile(wide), k_tile(wide, pair)
+                wait(signal, K_FULL, pair)
                 for hv in tl.range(h * (HV // H), (h + 1) * (HV // H), disable_licm=True):
                     X = zero
                     Y = zero
@@ -140,6 +141,7 @@ def pair_warps(shared, dg_ptr, dbeta_ptr, chunks, scale, case: gl.constexpr):
                     Y = Y * warpgroup_mma_wait(0, deps=[overlap])
                     J = -tile_rest(beta)[:, None] * Y
                     if case.HAS_G:
+                        wait(signal, Q_FULL, pair)
                         similar = matmul(q, k.permute((1, 0)), zero, False)
                         X = X_tile(square).load(TILE).to(gl.float32)  # registers are few: not kept
                         J += X * warpgroup_mma_wait(0, deps=[similar])

@@ -6,8 +6,10 @@ All groups go the same way, and number what they come to from zero:
     head    within a pair, each value head: T_inv, and the weights of the tokens
     n       within a head, each slice of 64 value dimensions: v (or R), dO, Z, S and dS'
 
-Each of these has two places and takes them in turn, so that `feed_warp` fills one while the other
-is read. What a head's groups hand to each other, X and N and sums of rows, has one.
+Most of these have two places and take them in turn, so that `feed_warp` fills one while the other
+is read. Where nobody asks early, one is enough: for q, which comes after the first head's slices,
+and for dS' where four states have their places. What a head's groups hand to each other, X and N
+and sums of rows, has one.
 
 A signal is a barrier in shared memory. It ends a phase when all its `ARRIVALS` have come, and the
 next phase begins; who waits says whether an even or an odd phase must be over. `wait` means the
@@ -32,25 +34,31 @@ from ....forward.hopper.chain import COLUMNS, WEIGHTS, load_weight
 PLACES = gl.constexpr(2)
 
 # Signals, and how many arrivals end a phase; of all but the last four each of two places has one:
-FULL = gl.constexpr(0)  # the tiles of a slice have come (1)
+FULL = gl.constexpr(0)  # the tiles of a slice have come, but for dS' (1)
 FREE = gl.constexpr(2)  # all groups have read them (4)
 DELTA = gl.constexpr(4)  # E stands in the place of v or R (1)
 HEAD_FULL = gl.constexpr(6)  # T_inv has come, and the weights are there (2)
 HEAD_FREE = gl.constexpr(8)  # all groups have read them (4)
-PAIR_FULL = gl.constexpr(10)  # q and k have come (1)
-PAIR_READ = gl.constexpr(12)  # all groups have read them (4)
-PAIR_FREE = gl.constexpr(14)  # dq and dk have left from their places (2)
-STATE_READ = gl.constexpr(16)  # of a span: S has been read, and may become the next one (2)
-# and with one place:
-SUMS = gl.constexpr(18)  # the sums are there, from three groups (3)
-SUMS_FREE = gl.constexpr(19)  # the score warps have read them (1)
-SCORES = gl.constexpr(20)  # X and N are there (1)
-SCORES_FREE = gl.constexpr(21)  # the query warps and the key warps have read them (2)
-ARRIVALS = gl.constexpr((1, 1, 4, 4, 1, 1, 2, 2, 4, 4, 1, 1, 4, 4, 2, 2, 2, 2, 3, 1, 1, 2))
+PAIR_READ = gl.constexpr(10)  # all groups have read q and k (4)
+K_FULL = gl.constexpr(12)  # k has come (1)
+K_FREE = gl.constexpr(14)  # dk has left from its place (1)
+Q_FULL = gl.constexpr(16)  # likewise q (1)
+Q_FREE = gl.constexpr(18)  # and dq (1)
+STATE_READ = gl.constexpr(20)  # of a span: S has been read, and may become the next one (2)
+GRADIENT_FULL = gl.constexpr(22)  # dS' has come (1)
+GRADIENT_FREE = gl.constexpr(24)  # the delta warps and the key warps have read it (2)
+# and with one:
+SUMS = gl.constexpr(26)  # the sums are there, from three groups (3)
+SUMS_FREE = gl.constexpr(27)  # the score warps have read them (1)
+SCORES = gl.constexpr(28)  # X and N are there (1)
+SCORES_FREE = gl.constexpr(29)  # the query warps and the key warps have read them (2)
+ARRIVALS = gl.constexpr(
+    (1, 1, 4, 4, 1, 1, 2, 2, 4, 4, 4, 4, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 1, 1, 2, 2, 3, 1, 1, 2)
+)
 
-# How many tiles, in this order: of [C, WIDTH] twice q and k, twice S and dS'; of [C, C] twice v (or
-# R, then E), dO and Z, twice T_inv, X, N, and in spans E with its decay
-WIDE, SQUARES = gl.constexpr(8), gl.constexpr(10)
+# How many tiles, in this order: of [C, WIDTH] q, twice k, then dS' and S (`launches.places`);
+# of [C, C] twice v (or R, then E), dO and Z, twice T_inv, X, N, and in spans E with its decay
+WIDE, SQUARES = gl.constexpr(3), gl.constexpr(10)
 # Vectors, a number for each token: the weights of two heads, then sums of rows, which are those of
 # Z . R, and the parts of what `pairs.crossing_sums` calls a and b
 SUM_OF_Z_R, A_OF_STATE, B_OF_STATE, A_OF_QUERY, B_OF_KEY = (
@@ -83,23 +91,23 @@ def chunk_of(step, chunks, case: gl.constexpr):
 
 
 @gluon.jit
-def q_tile(wide, pair):
-    return wide.index(2 * (pair % PLACES))
+def q_tile(wide):
+    return wide.index(0)
 
 
 @gluon.jit
 def k_tile(wide, pair):
-    return wide.index(2 * (pair % PLACES) + 1)
+    return wide.index(1 + pair % PLACES)
 
 
 @gluon.jit
-def S_tile(wide, n):
-    return wide.index(4 + 2 * (n % PLACES))
+def dS_tile(wide, n, case: gl.constexpr):
+    return wide.index(WIDE + n % case.GRADIENTS)
 
 
 @gluon.jit
-def dS_tile(wide, n):
-    return wide.index(5 + 2 * (n % PLACES))
+def S_tile(wide, n, case: gl.constexpr):
+    return wide.index(WIDE + case.GRADIENTS + n % case.STATES)
 
 
 @gluon.jit
@@ -188,13 +196,13 @@ def arrive(signal, which: gl.constexpr, number, pred=True):
 
 @gluon.jit
 def expect(signal, free: gl.constexpr, full: gl.constexpr, number, bytes: gl.constexpr,
-           more: gl.constexpr = 0, comes=True):  # fmt: skip
+           more: gl.constexpr = 0, comes=True, places: gl.constexpr = PLACES):  # fmt: skip
     """When its place is free: the barrier of this number, to which copies bring so many bytes,
     and `more` where that `comes`.
 
-    Together they are one arrival.
+    Together they are one arrival. With one of the `places`, it was that of the number before.
     """
-    wait_free(signal, free, number)
+    wait_free(signal, free, number + PLACES - places)
     bar, _ = barrier(signal, full, number)
     mbarrier.expect(bar, bytes + more, pred=comes)
     if more > 0:

@@ -13,6 +13,8 @@ A program has a sequence, a value head and 128 value dimensions, and five or six
     half_warps    twice, 64 value dimensions each: the state, delta and the outputs
     keep_warp     writes T_inv to memory, where a backward pass wants it (`keep`)
 
+That may want a state of every few chunks as well, which the chains write.
+
 The matrix warps are the ones the others wait for; what they do not have to do, the solver does.
 Registers decide the rest: 192 for a thread of a chain, and none of them to spare.
 
@@ -46,8 +48,10 @@ from ..chain import (
     TILE,
     TO_END,
     WEIGHTS,
+    Leaving,
     StateAt,
     carry,
+    leave,
     load_numbers,
     load_state,
     matmul,
@@ -70,9 +74,11 @@ SWIZZLED = gl.constexpr(gl.SwizzledSharedLayout(8, 1, 8, [1, 0]))  # for product
 FusedGiven = namedtuple(
     "FusedGiven", "strength_ptr c_ptr o_ptr T_ptr S_first_ptr S_last_ptr scale T total H HV"
 )
-FusedCase = namedtuple("FusedCase", "K V S_v S_k HAS_S")
+FusedCase = namedtuple("FusedCase", "K V S_v S_k HAS_S SPAN")
 # chunks in flight: tiles of q and k, weights, signals; tiles of v are a chain's own
 FusedRing = namedtuple("FusedRing", "q k weights full free")
+# where the first state of each span of chunks goes, if anywhere: row of the first, rows to the next
+EverySpan = namedtuple("EverySpan", "states row step span")
 # where chunks come from, and from which row and columns on
 FusedSource = namedtuple("FusedSource", "q k v c_ptr beta_ptr beta_stride token key_column column")
 
@@ -113,6 +119,16 @@ def bring_chunk(source, ring, v_0, v_1, numbers, j):
         )
     weigh(ring.weights, s, numbers)
     mbarrier.arrive(full, count=1)
+
+
+@gluon.jit
+def keep_state(S, kept, j, tile):
+    """Write the state before chunk `j` to memory, a part at a time by way of a tile."""
+    row = kept.row + j // kept.span * kept.step
+    for p in gl.static_range(len(S)):
+        tma.store_wait(0)
+        tile.store(S[p].to(tile.dtype))
+        leave(Leaving(kept.states, tile, row, p * BK))
 
 
 @gluon.jit
@@ -160,12 +176,14 @@ def next_fused_chunk(S, j, left, scale, ring, v_tiles, matrices, FULL: gl.conste
 
 
 @gluon.jit
-def half_warps(first, last, tokens, token_0, outputs, ring, v_tiles, matrices):
+def half_warps(first, last, kept, tokens, token_0, outputs, ring, v_tiles, matrices):
     """A slice of the state from the first chunk to the last, and the outputs."""
     PARTS: gl.constexpr = ring.k.shape[0] // STAGES
     S = load_state(first, PARTS)
     left = tokens % C
     for j in range(tokens // C):
+        if kept.states is not None and j % kept.span == 0:
+            keep_state(S, kept, j, outputs.tile)
         S, out = next_fused_chunk(S, j, C, outputs.scale, ring, v_tiles, matrices, True)
         put(out, outputs, token_0 + j * C)
     if left > 0:
@@ -178,7 +196,7 @@ def half_warps(first, last, tokens, token_0, outputs, ring, v_tiles, matrices):
 
 
 @gluon.jit
-def chunk_fused_kernel(q, k, v, o, T_inv, given: FusedGiven, case: gl.constexpr):
+def chunk_fused_kernel(q, k, v, o, T_inv, states, given: FusedGiven, case: gl.constexpr):
     K: gl.constexpr = case.K
     V: gl.constexpr = case.V
     dtype: gl.constexpr = k.dtype
@@ -196,6 +214,10 @@ def chunk_fused_kernel(q, k, v, o, T_inv, given: FusedGiven, case: gl.constexpr)
     c_ptr = given.c_ptr + (hv.to(gl.int64) * given.total + token_0)
     beta_ptr = given.strength_ptr + (hv.to(gl.int64) * given.total + token_0)
     column = hv * V + first_v
+
+    SPAN: gl.constexpr = case.SPAN
+    span = n * ((tokens + SPAN * C - 1) // (SPAN * C))
+    span_row = (span * HV + hv) * V + first_v
 
     PARTS: gl.constexpr = K // BK
     square: gl.constexpr = gl.NVMMASharedLayout.get_default_for([C, C], gl.float16)
@@ -221,12 +243,14 @@ def chunk_fused_kernel(q, k, v, o, T_inv, given: FusedGiven, case: gl.constexpr)
         [
             (half_warps, (
                 StateAt(S_first, first_v, case.S_v, case.S_k, case.HAS_S),
-                StateAt(S_last, first_v, case.S_v, case.S_k, True), tokens, token_0,
+                StateAt(S_last, first_v, case.S_v, case.S_k, True),
+                EverySpan(states, span_row, HV * V, SPAN), tokens, token_0,
                 Outputs(o, o_0, given.o_ptr, HV * V, column, given.scale), ring, v_0, matrices,
             )),
             (half_warps, (
                 StateAt(S_first, first_v + BV, case.S_v, case.S_k, case.HAS_S),
-                StateAt(S_last, first_v + BV, case.S_v, case.S_k, True), tokens, token_0,
+                StateAt(S_last, first_v + BV, case.S_v, case.S_k, True),
+                EverySpan(states, span_row + BV, HV * V, SPAN), tokens, token_0,
                 Outputs(o, o_1, given.o_ptr, HV * V, column + BV, given.scale), ring, v_1, matrices,
             )),
             (matrix_warps, (tokens, given.scale, ring, matrices, blocks)),
