@@ -164,6 +164,19 @@ def test_what_the_text_says_of_two_cards():
     assert f"{said} {packed[1]:.2f} with either" in text and f"{whole[1]:.2f}" == "1.86"
     took = [f"{1e3 * x['one']['forward_s']:.1f}" for x in (one, cut)]
     assert f"One card took {' and '.join(took)} ms for the same forward pass" in text
+    before, after = (of.record(run)["batches"] for run in (of.IN_ORDER, of.BY_LENGTH))
+    rows = (batches[x] for x in ("documents", "packed") for batches in (before, after))
+    times = [1e3 * row[way]["forward_s"] for row in rows for way in ("one", "sequence, ring")]
+    one, two, one_after, two_after, packed, both_cards, packed_after, both_after = times
+    said = (
+        f"forward pass went from {two:.2f} to {two_after:.2f} ms. One card gained nearly as much, "
+        f"from {one:.2f} to {one_after:.2f} ms, and so the factor only rose from {one / two:.2f} "
+        f"to {one_after / two_after:.2f}. The packed batch's went down, from "
+        f"{packed / both_cards:.2f} to {packed_after / both_after:.2f}: one card took "
+        f"{packed_after:.2f} ms in place of {packed:.2f}, but two still wait for a sequence of "
+        f"93,622 tokens, {both_after:.2f} ms in place of {both_cards:.2f}."
+    )
+    assert said in text
     said = (
         "Two H100s with one shard per rank were {:.2f} times as fast as one in the forward pass "
         "and {:.2f} times over both passes; two H200s with zig-zag shards {:.2f} and {:.2f} times."

@@ -182,17 +182,20 @@ class CPContext:
             self._borders[which, device] = torch.tensor(ends, dtype=torch.int32, device=device)
         return self._borders[which, device]
 
-    def where(self, which: str, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-        """The pieces `fresh`, `entered` or `ended`: their places among `mine`, and their sequences.
+    def runs(self, which: str) -> list[tuple[slice, slice]]:
+        """The pieces `fresh` or `ended`: their places among `mine`, and their sequences.
 
-        Made once, for whoever sends numbers to a GPU waits until it is done with all before.
+        Few slices of each, for in a shard one sequence comes after another.
         """
-        if ("where", which, device) not in self._borders:
-            pieces = getattr(self, which)
-            found = ([p.index for p in pieces], [p.sequence for p in pieces])
-            found = tuple(torch.tensor(x, dtype=torch.long, device=device) for x in found)
-            self._borders["where", which, device] = found
-        return self._borders["where", which, device]
+        found: list[tuple[slice, slice]] = []
+        for p in getattr(self, which):
+            places, sequences = slice(p.index, p.index + 1), slice(p.sequence, p.sequence + 1)
+            if found and found[-1][0].stop == p.index and found[-1][1].stop == p.sequence:
+                before = found.pop()
+                places = slice(before[0].start, places.stop)
+                sequences = slice(before[1].start, sequences.stop)
+            found.append((places, sequences))
+        return found
 
     def places(self, which: str, device: torch.device) -> torch.Tensor:
         """First row, end and place among `mine` of these pieces, `[pieces, 3]`, made once."""

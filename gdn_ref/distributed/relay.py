@@ -37,8 +37,8 @@ class Relay(torch.autograd.Function):
         (HV, V), K = v.shape[2:], k.shape[3]
         S = v.new_zeros(len(cp.mine), HV, V, K, dtype=exact_dtype(q, k, v))  # before each piece
         if S_first is not None:
-            place, sequence = cp.where("fresh", S.device)
-            S[place] = S_first[sequence].to(S.dtype)
+            for places, sequences in cp.runs("fresh"):
+                S[places] = S_first[sequences].to(S.dtype)
         S_out, o = torch.empty_like(S), torch.empty_like(v)
         tensors = q, k, v, g, beta, A_log, dt_bias
 
@@ -63,8 +63,8 @@ class Relay(torch.autograd.Function):
         for keys, values in head_groups(k.shape[2], HV):
             some_heads(cut(tensors, keys, values), S[:, values], values)
         S_last = S.new_zeros(cp.N, HV, V, K)
-        place, sequence = cp.where("ended", S.device)
-        S_last[sequence] = S_out[place]
+        for places, sequences in cp.runs("ended"):
+            S_last[sequences] = S_out[places]
         ctx.cp, ctx.options = cp, options
         ctx.save_for_backward(*tensors, S_first, S)
         return o, S_last

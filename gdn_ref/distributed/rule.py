@@ -142,8 +142,8 @@ def forward(ask, cp, options, keep, tokens, gate, S_first):
     S = None  # before each piece
     if S_first is not None:
         S = v.new_zeros(sizes, dtype=exact)
-        place, sequence = cp.where("fresh", S.device)
-        S[place] = S_first[sequence].to(exact)
+        for places, sequences in cp.runs("fresh"):
+            S[places] = S_first[sequences].to(exact)
     beside, found = Beside(v.device) if cp.entered else None, None
     o, S_out, *kept = run(options, tokens, gate, S, cp.borders("mine", v.device), keep)
     if cp.entered:
@@ -169,8 +169,8 @@ def forward(ask, cp, options, keep, tokens, gate, S_first):
     if found:
         found.correct(o, S)  # O_0 + O_F S^T
     S_last = S.new_zeros(cp.N, *sizes[1:])
-    place, sequence = cp.where("ended", S.device)
-    S_last[sequence] = S_out[place]
+    for places, sequences in cp.runs("ended"):
+        S_last[sequences] = S_out[places]
     return o, S_last, S, found, kept
 
 
@@ -209,16 +209,16 @@ class Sharded(torch.autograd.Function):
         agreed()
         came = incoming(cp, maps, S.new_empty(S.shape[1:]), reverse=True)
         dS_out = torch.zeros_like(S)  # of the state after each piece
-        place, sequence = cp.where("ended", S.device)
-        dS_out[place] = dS_last[sequence]
+        for places, sequences in cp.runs("ended"):
+            dS_out[places] = dS_last[sequences]
         for index, dS in came.items():
             dS_out[index] = dS
         *grads, dS = gradients(options, tensors, S, borders, do, dS_out, kept, known)
         dS_first = None
         if S_first is not None:
             dS_first = torch.zeros_like(S_first)
-            place, sequence = cp.where("fresh", S.device)
-            dS_first[sequence] = dS[place].to(S_first.dtype)
+            for places, sequences in cp.runs("fresh"):
+                dS_first[sequences] = dS[places].to(S_first.dtype)
         return None, None, None, *grads, dS_first
 
 

@@ -28,6 +28,7 @@ from .table import Table
 PASSES = {"forward": "forward", "both": "both passes"}
 TWO_CARDS, OTHER_PAIR, FIRST = "two_h200", "two_h200_other", "two_h200_first"
 FEWER_BLOCKS, HALVES = "two_h100_blocks", "two_h100_halves"
+IN_ORDER, BY_LENGTH = "two_h200_in_order", "two_h200_by_length"
 
 
 def record(name):

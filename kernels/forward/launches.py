@@ -7,18 +7,18 @@ or, for batches that fill a Hopper GPU, one for all of it (`hopper.fused`), afte
 that has the same for a backward pass.
 Heads of odd sizes may be padded first (`padding`), and on Hopper a long sequence is cut into
 segments (`hopper.launches`). Each class here holds what follows from dtypes, heads and flags alone,
-and adds what it does for some sizes to `Steps`, which are found once (`forward_steps`) and run by
-each call.
+and adds what it does for some sizes to `Steps`, which each call runs, and finds if they are not
+known (`Twice`).
 
 Reference: `gdn_ref.gated_delta_rule.chunkwise`.
 """
 
-from functools import cache, lru_cache
+from functools import cache
 
 import torch
 
 from ..host import gpu
-from ..host.launch import Steps, aligned, launcher
+from ..host.launch import Steps, Twice, aligned, launcher
 from ..host.memory import contiguous, fill, new
 from ..host.plan import Plan, call_sizes, scan_launcher, scan_programs
 from ..host.routes import has_transform_mma, made_for_hopper
@@ -112,6 +112,7 @@ class Forward:
             self.stages[True] = early, scan
         options = {"scale": scale, "v_first": v_first, "chunk_size": chunk_size, "keep": keep}
         self.results = ("o", "S_last") + KEPT * keep
+        self.steps = Twice(self.steps_of)
         self.padded = None
         if not batch_invariant:  # which pays for segments alone
             self.padded = PaddedForward.of(Forward, k, v, chunk_size, options)
@@ -128,41 +129,39 @@ class Forward:
         # the copy engine reads tiles from addresses that are multiples of 16 bytes only
         hopper = self.on_hopper and aligned(q, k, v)
         given = {"q": q, "k": k, "v": v, "g": g, "beta": beta, "S": S, "cu_seqlens": cu_seqlens}
-        found = forward_steps(self, B, T, N, hopper).run(v, given)
+        found = self.steps[B, T, N, hopper].run(v, given)
         if B * T == 0:  # the states stay
             fill(found["S_last"], S)
         return tuple(map(found.get, self.results))
 
+    def steps_of(self, B, T, N, hopper):
+        """What is done for N sequences in a batch of these sizes; on `hopper` or not."""
+        plan, found = self.plan, Steps()
+        sizes = call_sizes(B, T, N, plan.C, plan.packed)
+        rows, columns = (plan.V, plan.K) if self.v_first else (plan.K, plan.V)
+        found.memory += [
+            ("o", (B, T, plan.HV, plan.V), plan.dtype),
+            ("S_last", (N, plan.HV, rows, columns), torch.float32),
+        ]
+        if hopper and sizes.total and self.fused is not None and self.fused.pays(sizes):
+            self.fused.add(found, sizes)
+            return found
+        transform, scan = self.stages[hopper]
+        transform.add(found, sizes)
+        if sizes.total:
+            scan.add(found, sizes)
+        return found
+
     def kept(self, v, cu_seqlens):
         """Memory like what a call keeps, whose tensors are aligned."""
         (B, T), N = v.shape[:2], len(v) if cu_seqlens is None else len(cu_seqlens) - 1
-        memory = forward_steps(self, B, T, N, self.on_hopper).memory
+        memory = self.steps[B, T, N, self.on_hopper].memory
         made = {name: new(v, size, dtype) for name, size, dtype in memory if name in KEPT}
         return tuple(map(made.get, KEPT))
 
     def whole_call(self, q, k, v, g, beta, A_log, dt_bias, S, cu_seqlens):
         """As `rule.Rule.forward`, where nothing comes before these launches."""
         return self(q, k, v, g, beta, S, cu_seqlens)
-
-
-@lru_cache(maxsize=256)  # of thousands, the garbage collector would look through all
-def forward_steps(forward, B, T, N, hopper):
-    """What the forward pass does for N sequences in a batch of these sizes; on `hopper` or not."""
-    plan, found = forward.plan, Steps()
-    sizes = call_sizes(B, T, N, plan.C, plan.packed)
-    rows, columns = (plan.V, plan.K) if forward.v_first else (plan.K, plan.V)
-    found.memory += [
-        ("o", (B, T, plan.HV, plan.V), plan.dtype),
-        ("S_last", (N, plan.HV, rows, columns), torch.float32),
-    ]
-    if hopper and sizes.total and forward.fused is not None and forward.fused.pays(sizes):
-        forward.fused.add(found, sizes)
-        return found
-    transform, scan = forward.stages[hopper]
-    transform.add(found, sizes)
-    if sizes.total:
-        scan.add(found, sizes)
-    return found
 
 
 class Transform:

@@ -108,6 +108,28 @@ class Steps:
         return tensors
 
 
+class Twice(dict):
+    """Of sizes that came more than once, what `find` has found of them; the latest stay.
+
+    Of others only that they came. A length that will not come again must not cost the memory of
+    what is found, which the next one then has to look for: that takes longer than to find it.
+    """
+
+    MOST = 256  # of thousands, the garbage collector would look through all
+
+    def __init__(self, find):
+        super().__init__()
+        self.find, self.came = find, {}
+
+    def __missing__(self, sizes):
+        found, again = self.find(*sizes), sizes in self.came
+        known = self if again else self.came
+        known[sizes] = found if again else None
+        if len(known) > self.MOST:
+            del known[next(iter(known))]  # the oldest
+        return found
+
+
 def on_device(x):
     """Launches go to the current device: make it that of `x`, if it is another one."""
     if x.is_cuda and x.device.index != torch.cuda.current_device():

@@ -20,8 +20,8 @@ from .blocks import blocks_of_span, piece_bounds
 ComposeGiven = namedtuple(
     "ComposeGiven", "F_ptr felt_ptr pieces_ptr so_far_ptr before_ptr whole_ptr L"
 )
-ComposeCase = namedtuple("ComposeCase", "HV SPANS EVERY K BK ROWS PRECISION")
-TILE_OF_A_MAP = 32  # float32 operands, three products each, in registers
+ComposeCase = namedtuple("ComposeCase", "HV SPANS EVERY K BK ROWS STEP PRECISION")
+AT_ONCE, SUMMED = 16, 32  # rows of a product: float32, three products each, in registers
 
 
 def compose(F, felt, spans, dtype):
@@ -41,11 +41,9 @@ def compose(F, felt, spans, dtype):
 
 
 def compose_case(known, K):
-    """What is known in advance: float32 all through, so key dimensions are cut (`outputs`)."""
+    """What is known in advance: float32 all through, so what is summed over is cut (`outputs`)."""
     BK = max(16, 1 << (K - 1).bit_length())
-    return ComposeCase(
-        *known, K, min(BK, TILE_OF_A_MAP), min(BK, TILE_OF_A_MAP), dot_precision(torch.float32)
-    )  # fmt: skip
+    return ComposeCase(*known, K, BK, AT_ONCE, min(BK, SUMMED), dot_precision(torch.float32))
 
 
 @triton.jit
@@ -58,39 +56,26 @@ def compose_kernel(given: ComposeGiven, case: tl.constexpr):
     felt = tl.load(given.felt_ptr + span) == end - begin
 
     r = tl.program_id(1) * case.ROWS + tl.arange(0, case.ROWS)[:, None]
+    j = tl.arange(0, BK)[None, :]
+    own = (r < K) & (j < K)
+    so_far = (r == j).to(tl.float32)  # of no block
     for block in range(first, last):
-        so_far_ptr = given.so_far_ptr + block * K * K
-        tl.debug_barrier()  # what other threads have stored is loaded
-        for d in range(0, K, BK):
-            j = d + tl.arange(0, BK)[None, :]
-            own = (r < K) & (j < K)
-            at = r * K + j
-            before = (r == j).to(tl.float32)
+        at = block * K * K + r * K + j
+        before = so_far.to(given.before_ptr.dtype.element_ty)
+        tl.store(given.before_ptr + at, before, mask=own)
+        if block > first:
+            tl.debug_barrier()  # what other threads have stored is loaded
+        product = tl.zeros([case.ROWS, BK], tl.float32)
+        for e in range(0, K, case.STEP):
+            i = e + tl.arange(0, case.STEP)
+            part = (r == i[None, :]).to(tl.float32)
             if block > first:
-                before = tl.load(so_far_ptr - K * K + at, mask=own, other=0.0)
-            tl.store(
-                given.before_ptr + block * K * K + at,
-                before.to(given.before_ptr.dtype.element_ty),
-                mask=own,
-            )
-            product = tl.zeros([case.ROWS, BK], tl.float32)
-            for e in range(0, K, BK):
-                i = e + tl.arange(0, BK)
-                so_far = (r == i[None, :]).to(tl.float32)
-                if block > first:
-                    row = so_far_ptr - K * K + r * K + i[None, :]
-                    so_far = tl.load(row, mask=(r < K) & (i < K)[None, :], other=0.0)
-                F_ptr = given.F_ptr + block * K * K + i[:, None] * K + j
-                F = tl.load(F_ptr, mask=(i < K)[:, None] & (j < K), other=0.0)
-                product += tl.dot(so_far, F, input_precision=case.PRECISION)
-            tl.store(so_far_ptr + at, product, mask=own)
-    tl.debug_barrier()
-    for d in range(0, K, BK):
-        j = d + tl.arange(0, BK)[None, :]
-        own = (r < K) & (j < K)
-        whole = (r == j).to(tl.float32)  # of no block
-        if last > first:
-            at = given.so_far_ptr + (last - 1) * K * K + r * K + j
-            whole = tl.load(at, mask=own, other=0.0)
-        to = given.whole_ptr + span.to(tl.int64) * K * K + r * K + j
-        tl.store(to, tl.where(felt, whole, 0.0), mask=own)
+                row = given.so_far_ptr + (block - 1) * K * K + r * K + i[None, :]
+                part = tl.load(row, mask=(r < K) & (i < K)[None, :], other=0.0)
+            F_ptr = given.F_ptr + block * K * K + i[:, None] * K + j
+            F = tl.load(F_ptr, mask=(i < K)[:, None] & (j < K), other=0.0)
+            product += tl.dot(part, F, input_precision=case.PRECISION)
+        so_far = product
+        tl.store(given.so_far_ptr + at, so_far, mask=own)
+    to = given.whole_ptr + span.to(tl.int64) * K * K + r * K + j
+    tl.store(to, tl.where(felt, so_far, 0.0), mask=own)

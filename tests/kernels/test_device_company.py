@@ -29,6 +29,7 @@ CASES = [  # K, V, H, HV, lengths, dtype, gate inside; cases of one size share w
     (256, 256, 2, 4, [64, 128, 1, 0, 300], HALF, True),
     (256, 512, 4, 4, [1024] * 4, HALF, False),
     (256, 512, 4, 4, [1000, 24, 1024, 2048], HALF, False),
+    (256, 512, 4, 4, [1500, 64, 5000, 2000], HALF, False),  # taken by their lengths
     (256, 512, 4, 4, [77] * 3, HALF, True),
     (256, 512, 4, 4, [2048] * 2, HALF, True),
     (256, 512, 6, 6, [1024] * 4, HALF, True),
@@ -52,6 +53,7 @@ FULL = [  # they fill the GPU, and take one kernel for all of it, unless that is
 LONG = [  # few heads on long sequences: in segments, unless that is forbidden
     (128, 128, 2, 4, [8192] * 2, HALF, False),
     (128, 128, 2, 4, [16384, 64], HALF, False),
+    (128, 128, 2, 4, [0, 3000, 64, 9000, 6000], HALF, False),
     (64, 64, 1, 1, [5000, 3000, 192], HALF, True),
     (100, 60, 1, 2, [8192] * 2, HALF, False),
     (60, 100, 1, 1, [6000, 4000], torch.float16, True),

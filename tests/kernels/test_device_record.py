@@ -9,7 +9,7 @@ import pytest
 from gdn_ref.kernels.bench.device_tests import digest
 
 ROOT = Path(__file__).parents[2]
-RECORD = json.loads((ROOT / "book" / "_data" / "bench" / "tests_h100.json").read_text())
+RECORD = json.loads((ROOT / "book" / "_data" / "bench" / "tests_gpu.json").read_text())
 
 
 def test_no_test_of_the_record_failed():

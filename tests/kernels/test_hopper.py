@@ -21,8 +21,10 @@ pytestmark = pytest.mark.interpreter
 import gluon_on_cpu  # noqa: E402
 from gluon_on_cpu import on_hopper  # noqa: E402
 from triton.experimental.gluon._runtime import GluonJITFunction  # noqa: E402
+from triton.language import constexpr  # noqa: E402
 
 from gdn_ref import chunk_gated_delta_rule  # noqa: E402
+from gdn_ref.kernels.common import slots  # noqa: E402
 from gdn_ref.kernels.forward import launches as forward  # noqa: E402
 from gdn_ref.kernels.forward.hopper import launches as forward_on_hopper  # noqa: E402
 from gdn_ref.kernels.forward.hopper.fused import launches as fused  # noqa: E402
@@ -125,8 +127,28 @@ def test_grouped_value_heads(H, HV):
     compare(call(inputs, 1), exact(inputs))
 
 
+@pytest.fixture(params=["in order", "by length"])
+def turns(request, monkeypatch):
+    """Packed sequences are taken by their lengths where they are long: here always, or never."""
+    long = 1 if request.param == "by length" else 2**20
+    monkeypatch.setattr(slots, "LONG", constexpr(long))
+
+
+def test_of_long_packed_sequences_the_longest_has_the_first_turn():
+    lengths = torch.randint(0, 9, (150,)) * 2048  # many are equal, and some empty
+    offsets = torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)])
+    turn = gluon_on_cpu.with_meanings(slots.longest_first, {})
+    pointer, T = gluon_on_cpu.Pointer(offsets), int(offsets[-1])
+    found = [int(turn(pointer, gluon_on_cpu.Int(slot), 150, T)) for slot in range(150)]
+    for first in range(0, 150, 64):
+        some = range(first, min(first + 64, 150))
+        assert found[first : first + 64] == sorted(some, key=lambda n: -lengths[n])
+    short = [turn(pointer, slot, 150, 150 * 2048 - 1) for slot in range(150)]
+    assert short == list(range(150))
+
+
 @pytest.mark.parametrize("K", [64, 128, 256])
-def test_packed_sequences(K, unwritten_memory_is_nan):
+def test_packed_sequences(K, turns, unwritten_memory_is_nan):
     """Of no token, of one, of whole chunks, of a short one at the end."""
     lengths = torch.tensor([0, 17, 0, 128, 1, 64, 100, 0])
     inputs = arguments(T=310, K=K, N=8)
@@ -460,7 +482,7 @@ def test_gradients_of_many_chunks_of_256_dimensions():
     compare_gradients(arguments(T=1024, HV=1, K=256, V=64))
 
 
-def test_gradients_of_packed_sequences():
+def test_gradients_of_packed_sequences(turns):
     options = {"cu_seqlens": torch.tensor([0, 0, 17, 145, 209, 300])}
     compare_gradients(arguments(T=300, N=5), **options)
 

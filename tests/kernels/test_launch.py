@@ -361,3 +361,17 @@ def test_a_gpu_says_how_many_multiprocessors_it_has(monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
     assert multiprocessors.__wrapped__(torch.device("cuda", 0)) == 132
     assert multiprocessors.__wrapped__(torch.device("cpu")) == 1
+
+
+def test_of_sizes_that_come_once_nothing_is_kept(monkeypatch):
+    found = []
+    known = host_launch.Twice(lambda *sizes: found.append(sizes) or object())
+    monkeypatch.setattr(known, "MOST", 3, raising=False)
+    for n in range(10):
+        known[n, n]
+    assert not known and list(known.came) == [(7, 7), (8, 8), (9, 9)]
+    again = known[9, 9]
+    assert known[9, 9] is again and len(found) == 11
+    for n in range(20, 24):
+        known[n, n], known[n, n]
+    assert list(known) == [(21, 21), (22, 22), (23, 23)]  # the oldest went

@@ -51,7 +51,7 @@ class HopperStates:
         self.launch(
             (sizes.N * plan.HV * (plan.V // BV.value), 1, 1),
             (k, v, T_inv, states, R, beta, c, S, cu_seqlens),
-            (sizes.T, sizes.head_stride, plan.H, plan.HV), rows,
+            (sizes.N, sizes.T, sizes.head_stride, plan.H, plan.HV), rows,
         )  # fmt: skip
 
 

@@ -36,9 +36,9 @@ from ...forward.hopper.chain import (
     signals,
 )
 
-# what a launch gives: pointers; tokens of a sequence and of all, heads
+# what a launch gives: pointers; sequences; tokens of one and of all, heads
 HopperStatesGiven = namedtuple(
-    "HopperStatesGiven", "beta_ptr c_ptr S_first_ptr cu_seqlens_ptr T total H HV"
+    "HopperStatesGiven", "beta_ptr c_ptr S_first_ptr cu_seqlens_ptr N T total H HV"
 )
 # what is known in advance: dimensions, strides of a first state, flags
 HopperStatesCase = namedtuple("HopperStatesCase", "K V S_v S_k HAS_S PACKED SPAN")
@@ -92,7 +92,9 @@ def chunk_states_hopper_kernel(
     hv = gl.program_id(0) // slices % HV
     h = hv // (HV // given.H)
     first_v = (gl.program_id(0) % slices) * BV
-    n, _, token_0, end = slot_bounds(given.cu_seqlens_ptr, n, 0, given.T, 0, case.PACKED, False)
+    n, _, token_0, end = slot_bounds(
+        given.cu_seqlens_ptr, n, given.N, given.T, 0, case.PACKED, False
+    )
     chunks = (end - token_0 + C - 1) // C
     steps = gl.maximum(chunks - 1, 0) // SPAN * SPAN if R is None else chunks
     slot = n * ((given.T + SPAN * C - 1) // (SPAN * C))

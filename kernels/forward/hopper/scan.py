@@ -261,7 +261,7 @@ def chunk_scan_hopper_kernel(q, k, v, UT, o, given: HopperScanGiven, case: gl.co
     S_first = (
         given.S_first_ptr if case.HAS_S else given.S_last_ptr
     )  # not read without a first state
-    S_first += (slot * HV + hv).to(gl.int64) * (V * K)
+    S_first += ((slot if SEGMENTED else n) * HV + hv).to(gl.int64) * (V * K)
     S_last = given.S_last_ptr + (n * HV + hv).to(gl.int64) * (V * K)
     c_ptr = given.c_ptr + (hv.to(gl.int64) * given.total + token_0)
     beta_ptr = given.beta_ptr
