@@ -32,9 +32,14 @@ def scaled(q):
     return q / math.sqrt(len(q))
 
 
+def root_mean_square(o, eps):
+    """With eps under the root (eq-gated-norm)."""
+    return torch.sqrt((o * o).mean(-1, keepdim=True) + eps)
+
+
 def gated_norm(o, z, weight, eps):
     """Divide by the root mean square, then gate (eq-gated-norm)."""
-    return weight * o / torch.sqrt((o * o).mean(-1, keepdim=True) + eps) * silu(z)
+    return weight * o / root_mean_square(o, eps) * silu(z)
 
 
 def gate_first(o, z, weight, eps):
