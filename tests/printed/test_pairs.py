@@ -4,7 +4,7 @@ import pytest
 
 from gdn_ref.proofs import printed
 from gdn_ref.proofs.printed import World, altered, cases, pairs
-from gdn_ref.proofs.printed.contained import contained
+from gdn_ref.proofs.printed.contained import contained, members
 from gdn_ref.proofs.printed.draws import DRAWS
 from gdn_ref.proofs.printed.evaluate import Evaluator
 from gdn_ref.proofs.printed.gaps import gap
@@ -171,6 +171,25 @@ def test_a_case_that_a_world_contains(label, case):
     printed.load(label)
     entry = printed.PRINTED[label]
     assert case in contained([entry.world(draw.anew()) for draw in DRAWS[entry.arithmetic]])
+
+
+def test_no_matrix_has_one_shape_in_all_draws():
+    """Nor a vector: a size that is always the same could stand as a number."""
+    import numpy as np
+
+    printed.load()
+    fixed, worlds = set(), {}
+    for label, entry in printed.PRINTED.items():
+        for draw in DRAWS[entry.arithmetic] if entry.arithmetic != "counted" else ():
+            if (entry.world, draw) not in worlds:
+                worlds[entry.world, draw] = entry.world(draw.anew())
+        made = [worlds[key] for key in worlds if key[0] is entry.world]
+        for letter in made[0].letters if made else ():
+            found = [[*members(w, letter.rstrip("_")), w.letters.get(letter)][0] for w in made]
+            shapes = {x.shape for x in found if isinstance(x, np.ndarray)}
+            if len(shapes) == 1 and max(*shapes.pop()) > 1:
+                fixed.add((label, letter))
+    assert not fixed
 
 
 def test_no_few_powers_invert_a_long_draw():

@@ -34,7 +34,7 @@ def _values(world, letter):
     return [x for x in (world.letters.get(letter), *world.ranges.get(letter, ())) if x is not None]
 
 
-def _members(world, letter):
+def members(world, letter):
     """The values of a letter under the indices 0, 1, 2, ..., or 1, 2, ..., if it has such."""
     family, found = world.letters.get(f"{letter}_"), []
     for n in range(MOST) if isinstance(family, Family) else ():
@@ -49,22 +49,22 @@ def _members(world, letter):
 def _rows(world, letter):
     """Matrices with a row for each token."""
     found = [x for x in _values(world, rf"\mathbf{{{letter}}}") if np.ndim(x) == 2]
-    columns = _members(world, rf"\boldsymbol{{{letter.lower()}}}")
+    columns = members(world, rf"\boldsymbol{{{letter.lower()}}}")
     if not found and columns and all(isinstance(x, np.ndarray) for x in columns):
         found = [np.hstack(columns).T]
     return found
 
 
 def _numbers(world, letter):
-    found = (*_values(world, letter), *_members(world, letter))
+    found = (*_values(world, letter), *members(world, letter))
     return [x for x in found if is_number(x) and not isinstance(x, Depends)]
 
 
 def _lengths(world):
     """Of sequences, packed or padded, or of parts of one; bits are called b, too."""
-    begins = _members(world, "b")
+    begins = members(world, "b")
     cuts = begins and all(map(counts, begins)) and begins[-1] > 1
-    found = _members(world, "L") or [int(b - a) for a, b in pairwise(begins) if cuts]
+    found = members(world, "L") or [int(b - a) for a, b in pairwise(begins) if cuts]
     return [x for x in found if counts(x)]
 
 
