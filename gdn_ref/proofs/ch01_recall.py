@@ -78,9 +78,10 @@ def divided_by_the_weights(divisor=lambda z, q: z @ q, late=0, kept=1):
     the numerator of the weighted mean, the other its denominator."""
     x = modular_tokens(C=12, d_k=8, d_v=6, number_of_chunks=1)
     S, z, residuals = x.S * 0, x.K[0] * 0, []
+    more = lambda z, k: z * kept + k
     for t in range(len(x.K)):
         before = z
-        S, z = S + x.V[t][:, None] * x.K[t][None, :], z * kept + x.K[t]
+        S, z = S + x.V[t][:, None] * x.K[t][None, :], more(z, x.K[t])
         weights = x.K[: t + 1] @ x.Q[t]
         total = weights @ np.ones(t + 1, dtype=np.int64)
         # S q / d is the mean if S q times the sum of the weights is d times the weighted values
@@ -92,4 +93,6 @@ def divided_by_the_weights(divisor=lambda z, q: z @ q, late=0, kept=1):
         return at(r"\mathbf{S}_t\boldsymbol{q}_t") / divisor(z, q)
 
     on_page("eq-normalised-linear-attention", printed)
+    keys = r"\boldsymbol{z}_{t-1}", r"\boldsymbol{k}_t"
+    on_page("eq-normalised-linear-attention", lambda at: more(*map(at, keys)), of=1)
     return residuals

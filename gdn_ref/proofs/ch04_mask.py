@@ -75,10 +75,11 @@ def sums_of_logarithms(last=lambda r: r + 1, sums=sum):
     """exp(g_1 + ... + g_r) against the product of exp(g_j)."""
     logs = symbols("g_:6")
 
-    def printed(at):
-        return exp(sums([at(f"g_{{{j}}}") for j in range(1, last(at.n - 1) + 1)]))
+    def summed(at):
+        return sums([at(f"g_{{{j}}}") for j in range(1, last(at.n - 1) + 1)])
 
-    on_page("eq-gamma", printed, of=1)
+    on_page("eq-gamma", summed)
+    on_page("eq-gamma", lambda at: exp(summed(at)), of=1)
     return [exp(sums(logs[: last(r)])) - prod(exp(g) for g in logs[: r + 1]) for r in range(4)]
 
 

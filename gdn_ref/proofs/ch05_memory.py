@@ -196,10 +196,14 @@ def distance_at_real_size(order=1, start=1, skipped=0):
     return state - (target + distance)
 
 
+def solved_values(state, keys, values):
+    """The values that the sum of outer products needs (eq-delta-least-squares)."""
+    return np.linalg.solve(keys @ keys.T, values - keys @ state.T)
+
+
 def solved_memory(state, keys, values):
     """The nearest memory to `state` that recalls every pair (eq-delta-least-squares)."""
-    weights = np.linalg.solve(keys @ keys.T, values - keys @ state.T)
-    return state + weights.T @ keys
+    return state + solved_values(state, keys, values).T @ keys
 
 
 @verifies(
@@ -226,6 +230,7 @@ def repetition(start=1.0, linear=False, strength=None):
 
     names = (r"\mathbf{S}_0", r"\mathbf{K}", r"\mathbf{V}")
     on_page("eq-delta-least-squares", lambda at: limit(*map(at, names)))
+    on_page("eq-delta-least-squares", lambda at: solved_values(*map(at, names)), of=1)
     return relative_error(state, limit(S_0, keys, values))
 
 

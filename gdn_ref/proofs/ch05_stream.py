@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import numpy as np
 from sympy import Matrix, Rational, Symbol, expand, simplify, symbols
 
 from .ch05_step import beta
@@ -50,6 +51,11 @@ def stream(share=lambda d: Rational(1, d), lost=beta * (2 - beta), gained=beta**
             (1 - lost * share(at("d_k"))) * Symbol("nu") + gained * Symbol("mu"), letters
         )
 
+    def left(at):
+        d = at("d_k")
+        return at.value(1 - beta * share(d), {beta: r"\beta"}) * np.eye(d, dtype=int)
+
+    on_page("eq-delta-stream", left)
     on_page("eq-delta-stream", printed, of=1)
     return residual
 

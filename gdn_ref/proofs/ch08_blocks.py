@@ -120,7 +120,12 @@ def doubling_at_real_size(sign=-1, last=32, selected=quarter):
         X, A, b = at(r"\mathbf{X}^{(b)}"), at(r"\mathbf{A}"), at.scope["b"]
         return one_doubling(X, A, b, sign, selected)
 
+    def doubled(at):
+        A = at(r"\mathbf{A}")
+        return doubling_stages(A, sign, len(A) // 2, selected)[-1]
+
     on_page("eq-inverse-doubling", printed)
+    on_page("eq-inverse-doubling", doubled, of=1)
     A = real_size()
     X = doubling_stages(A, sign, last, selected)[-1]
     return X + A @ X - np.eye(len(A), dtype=np.int64)

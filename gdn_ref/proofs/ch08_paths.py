@@ -74,15 +74,17 @@ LEFT = {  # of key i, before token r
     mutants={
         "sign": {"entry": beta * sT * k},
         "beta left out": {"entry": -sT * k},
+        "nothing erased": {"factor": 1},
     },
 )
-def what_is_left_of_a_key(entry=-beta * sT * k):
+def what_is_left_of_a_key(entry=-beta * sT * k, factor=1 - beta * k * kT):
     """s^T = sum of x_j k_j^T, from k_i^T on: adding x_r k_r^T multiplies by a transition.
 
     x_r is minus A_rj x_j summed over the earlier j, that is -beta_r s^T k_r.
     """
     on_page("eq-inverse-entry", entry, letters=LEFT)
-    return expand(sT + entry * kT - sT * (1 - beta * k * kT))
+    on_page("eq-inverse-entry", factor, of=1, letters={k: r"\boldsymbol{k}_l", beta: r"\beta_l"})
+    return expand(sT + entry * kT - sT * factor)
 
 
 @verifies(

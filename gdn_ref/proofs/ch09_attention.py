@@ -90,6 +90,9 @@ def weights_of_one_more(earlier=X * (I_k - beta * k * k.T), own=beta * k.T):
     }
     weight = lambda at: (own if at.scope["i"] == at.n else earlier) * q
     on_page("eq-delta-attention-weight", weight, letters=letters)
+    before = {X: lambda at: at(rf"\mathbf{{P}}_{{{at.n - 1},{at.scope['i']}}}")}
+    passed = lambda at: at.value(earlier if at.scope["i"] < at.n else I_k, before)
+    on_page("eq-delta-attention-weight", passed, of=1)
     return [no_tokens(state) - ZeroMatrix(d_v, d_k), after - grown]
 
 

@@ -37,6 +37,7 @@ WAITS = {
         ("solved early", 2 * T / C + C + 1),
     )
 }
+STATES = side("eq-delta-memory", r"n_\text{loop}", otherwise=T * d_k * d_v)
 KEPT = side("eq-delta-memory", r"n_\text{chunks}", otherwise=T * (d_k * d_v / C + C))
 SAVING = side("eq-delta-saving", otherwise=2 * d * (T + 1) / (6 * d**2 + 7 * C * d + 2 * C + d))
 SHORT = side("eq-delta-saving", at=2, otherwise=SAVING)  # the same, divided by 2 d
@@ -192,15 +193,17 @@ def moved(claim=BYTES):
     covers="counted as what each chunk takes; T = 12, C = 1 to 12",
     part="the states that chunks receive",
     mutants={
-        "a state a token": {"states": T * d_k * d_v},
+        "a state a token": {"states": STATES},
+        "the token loop keeps vectors": {"loop": T * (d_k + d_v)},
         "vectors for states": {"states": T / C * (d_k + d_v)},
     },
 )
-def states_kept(states=KEPT - T * C):
-    """The numbers in the states that the chunks of a sequence receive."""
+def states_kept(states=KEPT - T * C, loop=STATES):
+    """The numbers in the states that chunks receive; in the loop every token is a chunk."""
     return [
-        traffic(12, c, m, n).read - states.subs({T: 12, C: c, d_k: m, d_v: n})
-        for c, m, n in product((1, 2, 3, 4, 6, 12), (1, 3), (2, 4))
+        traffic(12, c, m, n).read - claim.subs({T: 12, C: c, d_k: m, d_v: n})
+        for claim, lengths in ((states, (1, 2, 3, 4, 6, 12)), (loop, (1,)))
+        for c, m, n in product(lengths, (1, 3), (2, 4))
     ]
 
 

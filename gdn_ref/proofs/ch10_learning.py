@@ -47,6 +47,7 @@ def mean_over_a_basis(keys=3, lost=beta * (2 - beta)):
     """These keys too have the mean I / d of k k^T, and their mean is a sum of three terms."""
     rho = alpha**2 * (1 - lost / Symbol("size"))
     names = {alpha: r"\alpha", beta: r"\beta", "size": "d_k"}
+    on_page("eq-gdn-horizon", lambda at: at.value(rho, names) * at(r"\|\mathbf{S}\|^2"))
     on_page("eq-gdn-horizon", rho, of=1, letters=names)
     state = Matrix(2, 3, symbols("s:6"))
     maps = [alpha * (eye(3) - beta * eye(3)[:, i] * eye(3)[i, :]) for i in range(keys)]
@@ -105,19 +106,21 @@ LAMBDA = Symbol("lambda")
     method="polynomial",
     covers="one row with d_k=3; the rows do not meet",
     mutants={
-        "gradient at the undecayed state": {"at": STATE},
+        "gradient at the undecayed state": {"kept": 1},
         "ascent": {"rate": -beta},
         "twice the gradient": {"rate": 2 * beta},
     },
 )
-def a_step_of_descent(at=alpha * STATE, rate=beta):
+def a_step_of_descent(kept=alpha, rate=beta):
     """Decay, then one step against the gradient of the recall loss at the decayed state."""
     X = Matrix(1, 3, symbols("x:3"))
-    gradient = _gradient(_loss(X, KEY, VALUE), X).subs(dict(zip(X, at, strict=True)))
+    gradient = _gradient(_loss(X, KEY, VALUE), X).subs(dict(zip(X, kept * STATE, strict=True)))
     rule = alpha * STATE * (eye(3) - beta * KEY * KEY.T) + beta * VALUE * KEY.T
     slope = lambda at: at(r"\nabla\mathcal{L}_t(\bar{\mathbf{S}})")
     step = lambda at: at(r"\bar{\mathbf{S}}") - at.value(rate, {beta: r"\beta_t"}) * slope(at)
     on_page("eq-gdn-loss", step)
+    faded = lambda at: at.value(kept, {alpha: r"\alpha_t"}) * at(r"\mathbf{S}_{t-1}")
+    on_page("eq-gdn-loss", faded, of=1)
     return (alpha * STATE - rate * gradient - rule).expand()
 
 

@@ -88,7 +88,12 @@ def clamped_stretches_are_right_to_the_last_bit(floor_at=-160, clamp=max, clamp_
     def printed(at):
         return sum(clamp(at(rf"g_{{{i}}}\log_2 e"), floor_at) for i in range(1, at.scope["r"] + 1))
 
+    def error(at):
+        log2 = [at(rf"g_{{{i}}}\log_2 e") for i in range(at.scope["i"] + 1, at.scope["r"] + 1)]
+        return 2.0 ** sum(clamp(x, floor_at) for x in log2) - 2.0 ** sum(log2)
+
     on_page("eq-decay-base-two", printed)
+    on_page("eq-decay-base-two", None, error, lambda at: 2.0**floor_at, of=1)
     return wrong
 
 

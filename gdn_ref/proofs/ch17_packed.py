@@ -53,10 +53,10 @@ def padding_is_counted(
     mutants={
         "a program a chunk of the row": {"programs": lambda T, N, C: ceiling(T / C)},
         "none for the last sequence": {"programs": lambda T, N, C: floor(T / C) + N - 1},
-        "one to spare for all": {"most": 1},
+        "one to spare for all": {"spare": lambda N: 1},
     },
 )
-def programs_suffice(programs=lambda T, N, C: floor(T / C) + N, most=3):
+def programs_suffice(programs=lambda T, N, C: floor(T / C) + N, spare=lambda N: N):
     """How many remainders of three lengths break a bound; the multiples of C are symbols."""
     whole = symbols("m:3", integer=True, nonnegative=True)
     wrong = 0
@@ -65,8 +65,14 @@ def programs_suffice(programs=lambda T, N, C: floor(T / C) + N, most=3):
             T = sum(C * m + l for m, l in zip(whole, rest, strict=True))
             chunks = sum(m + ceiling(Rational(l, C)) for m, l in zip(whole, rest, strict=True))
             idle = (programs(T.expand(), 3, C).expand() - chunks).expand()
-            wrong += not (idle.is_Integer and 0 <= idle <= most)
-    on_page("eq-packed-slots", None, lambda at: int(programs(Rational(at("T")), at("N"), at("C"))))
+            wrong += not (idle.is_Integer and 0 <= idle <= spare(3))
+
+    def needed(at):
+        return int(sum(ceiling(Rational(at(f"L_{n}"), at("C"))) for n in at.range("n")))
+
+    started = lambda at: int(programs(Rational(at("T")), at("N"), at("C")))
+    most = lambda at: needed(at) + spare(at("N"))
+    on_page("eq-packed-slots", needed, started, most)
     return wrong
 
 

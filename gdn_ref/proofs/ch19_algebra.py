@@ -24,6 +24,7 @@ def slope_of_silu(claim=lambda z, s: s * (1 + z * (1 - s))):
     s = 1 / (1 + sp.exp(-z))
     slope = sp.Symbol("dy") * claim(z, sp.Symbol("s"))
     letters = {"dy": r"\mathrm dy_t", "s": "s_t", "z": "z_t"}
+    on_page("eq-conv-backward", s, letters=letters)
     on_page("eq-conv-backward", slope, of=1, letters=letters)
     return sp.simplify(sp.diff(z * s, z) - claim(z, s))
 

@@ -32,9 +32,14 @@ def scaled(q):
     return q / math.sqrt(len(q))
 
 
+def root_mean_square(o, eps):
+    """With eps under the root (eq-gated-norm)."""
+    return torch.sqrt((o * o).mean(-1, keepdim=True) + eps)
+
+
 def gated_norm(o, z, weight, eps):
     """Divide by the root mean square, then gate (eq-gated-norm)."""
-    return weight * o / torch.sqrt((o * o).mean(-1, keepdim=True) + eps) * silu(z)
+    return weight * o / root_mean_square(o, eps) * silu(z)
 
 
 def gate_first(o, z, weight, eps):
@@ -80,7 +85,7 @@ def block(net, x, unit=unit, norm=gated_norm, key_head=key_head, factor=1):
 def hard_layer(seed=0, **options):
     """A float64 layer with long memories and large projections, so that slips show."""
     torch.manual_seed(seed)
-    net = GatedDeltaNet(**SIZES, **options, dtype=torch.float64)
+    net = GatedDeltaNet(**SIZES | options, dtype=torch.float64)
     with torch.no_grad():
         net.A_log.copy_(torch.linspace(-1, 1, len(net.A_log)))
         net.dt_bias.fill_(-3.0)

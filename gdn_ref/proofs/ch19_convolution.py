@@ -138,9 +138,15 @@ def gradients_are_the_sums(tap=lambda i, W=W: i, ahead=1, slope=silu_slope):
                 found = found + at(f"w_{tap(i, taps)}") * at(rf"\mathrm dz_{{{later}}}")
         return found
 
+    def dw_of_page(at):
+        first = tap(at.scope["i"], at("W")) - at("W") + 1
+        terms = [at(rf"\mathrm dz_{{{t}}}") * at(f"x_{{{t + first}}}") for t in at.range("t")]
+        return sum(terms)
+
     number = lambda z: float(slope(torch.tensor(float(z), dtype=torch.float64)))
     on_page("eq-conv-backward", lambda at: at(r"\mathrm dy_t") * number(at("z_t")), of=1)
     on_page("eq-conv-backward", dx_of_page, of=2)
+    on_page("eq-conv-backward", dw_of_page, of=3)
     dz = dy * slope(raw(x, weight, bias, S))
     dx = torch.zeros_like(x)
     for t in range(T):

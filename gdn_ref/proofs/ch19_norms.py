@@ -6,7 +6,7 @@ import torch
 from .. import gated_delta_rule
 from ..layers import GatedRMSNorm
 from ..ops import fused_recurrent_gated_delta_rule
-from .ch19_block import gate_first, gated_norm, sigmoid
+from .ch19_block import gate_first, gated_norm, root_mean_square, sigmoid
 from .data import hard_inputs, relative_error
 from .page import on_page
 from .registry import verifies
@@ -80,6 +80,11 @@ def layer_normalises_then_gates(form=gated_norm):
         o, z, w = (torch.from_numpy(at(rf"\boldsymbol{{{x}}}")[:, 0].astype(float)) for x in "ozw")
         return form(o, z, w, at(r"\varepsilon")).numpy()[:, None]
 
+    def divisor(at):
+        o = torch.from_numpy(at(r"\boldsymbol{o}")[:, 0].astype(float))
+        return float(root_mean_square(o, at(r"\varepsilon")))
+
+    on_page("eq-gated-norm", divisor)
     on_page("eq-gated-norm", printed, of=1)
     random = torch.Generator().manual_seed(0)
     o, z = torch.randn(2, 40, 6, 7, generator=random, dtype=torch.float64)

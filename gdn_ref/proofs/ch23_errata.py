@@ -16,9 +16,9 @@ from .registry import erratum
     r"\boldsymbol{k}_t^\top) + \beta_t\boldsymbol{v}_t\boldsymbol{k}_t^\top",
     corrected=r"\mathbf{S}_t = \mathbf{S}_{t-1}(\alpha_t\mathbf{I} - \beta_t\boldsymbol{p}_t"
     r"\boldsymbol{k}_t^\top) + \beta_t\boldsymbol{v}_t\boldsymbol{k}_t^\top",
-    consequence="The loop decays the state before it reads it with $\\boldsymbol{p}_t$. The paper, "
-    "the kernels and `naive_chunk_comba` of the same version read first. Without decay the two "
-    "agree, so a test without decay does not tell them apart.",
+    consequence="The loop decays the state before it reads it with $\\boldsymbol{p}_t$. The "
+    "kernels and `naive_chunk_comba` of the same version read first. Without decay the two agree, "
+    "so a test without decay does not tell them apart.",
     label="eq-family-recurrence",
     method="float64",
 )

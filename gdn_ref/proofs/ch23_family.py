@@ -33,6 +33,7 @@ PAGE = {
     "K": faded("k"), "B": faded("b"), "R": rows_of(r"\mathbf{R}"), "U": rows_of(r"\mathbf{U}"),
     "G": lambda at: at(rf"\mathbf{{D}}_{{{at.n - 1},0}}"),
     "D": lambda at: at(rf"\mathbf{{D}}_{{{at.n}}}"), "Lambda": r"\boldsymbol{\Lambda}_t",
+    "dS": r"\mathrm{d}\mathbf{S}_t", "do": r"\mathrm{d}\boldsymbol{o}_t",
 } | {x: lambda at, x=x: at(rf"\boldsymbol{{{x}}}_{{{at.n}}}") for x in "abkqu"}  # fmt: skip
 definition("eq-family-recurrence", "The general rule: a transition of a diagonal plus rank one.")
 definition("eq-family-interaction", "What a token reads, and puts out, of each row before it.")
@@ -185,6 +186,7 @@ def minibatch(at=S, sign=1):
 
 
 L, do = MatrixSymbol("Lambda", d_v, d_k), MatrixSymbol("do", d_v, 1)
+dS = MatrixSymbol("dS", d_v, d_k)
 
 
 @verifies(
@@ -195,14 +197,17 @@ L, do = MatrixSymbol("Lambda", d_v, d_k), MatrixSymbol("do", d_v, 1)
         "the transition as it stands": {"back": D - a * b.T},
         "erased twice": {"back": D - 2 * b * a.T},
         "no decay": {"back": I_k - b * a.T},
+        "the output is not in the loss": {"here": dS},
     },
 )
-def transposed_transition(back=D - b * a.T):
+def transposed_transition(back=D - b * a.T, here=dS + do * q.T):
     """The change of the loss by a change S of the state before: <L, S (D - a b^T)> = <dS, S>.
 
     Inside the trace the claim is S times (D - a b^T) L^T, so dS = L (D - b a^T), with D^T = D.
+    And <L, S> is <dS, S> + <do, S q>: S times dS^T + q do^T, where S is the state after.
     """
     there = (D - a * b.T) * L.T
     claimed = (L * back).T.subs(D.T, D)
+    on_page("eq-family-grad-state", here, letters=PAGE)
     on_page("eq-family-grad-state", L * back, of=1, letters=PAGE)
-    return (there - claimed).expand().doit()
+    return [(there - claimed).expand().doit(), (dS.T + q * do.T - here.T).expand().doit()]

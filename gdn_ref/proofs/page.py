@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+TAKEN: dict[tuple, tuple] = {}  # the sides that checks have: the letters, what stands for each
+
 
 def value(label, of="", *, otherwise, **sizes):
     """The number that this side gives for sizes by their names: `otherwise` as in `side`."""
@@ -31,6 +33,7 @@ def side(label, of="", at=1, *, otherwise, **letters):
     `otherwise` stands for it where there are no chapters or nothing to read them with, as in an
     installed package and in a browser.
     """
+    TAKEN[label, of, at] = letters, otherwise
     try:
         from .printed import formula
 

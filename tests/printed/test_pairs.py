@@ -4,6 +4,7 @@ import pytest
 
 from gdn_ref.proofs import printed
 from gdn_ref.proofs.printed import World, altered, cases, pairs
+from gdn_ref.proofs.printed.contained import contained, members
 from gdn_ref.proofs.printed.draws import DRAWS
 from gdn_ref.proofs.printed.evaluate import Evaluator
 from gdn_ref.proofs.printed.gaps import gap
@@ -145,12 +146,50 @@ def test_sizes_have_no_relation_of_degree_one():
 def test_the_cases_that_the_rule_is_run_on():
     from gdn_ref.proofs.printed.rule import rule
 
-    found = cases.contained([rule(draw.anew()) for draw in DRAWS["modular"]])
+    found = contained([rule(draw.anew()) for draw in DRAWS["modular"]])
     assert set(found) == {
         "1, 5, 6, 7, 19 tokens", "d_v below d_k", "d_v above d_k", "dependent keys",
         "keys of a rank below both sizes", "keys of length 1 that are not orthogonal",
         "queries orthogonal to some keys", "a strength of 0", "a strength of 1", "a strength of 2",
+        "strengths between", "a decay of 1",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "label, case",
+    [
+        ("eq-exact-recall", "a Gram matrix of determinant 1 that is not the identity"),
+        ("eq-slot-room", "a chunk less one"),
+        ("eq-slot-room", "a chunk"),
+        ("eq-slot-room", "a chunk and one more"),
+        ("eq-packed-mask", "up to 7 lengths, of 0 to 4 tokens"),
+        ("eq-transition-cases", "a strength of 1"),
+    ],
+)
+def test_a_case_that_a_world_contains(label, case):
+    """It is found in the values of the draws."""
+    printed.load(label)
+    entry = printed.PRINTED[label]
+    assert case in contained([entry.world(draw.anew()) for draw in DRAWS[entry.arithmetic]])
+
+
+def test_no_matrix_has_one_shape_in_all_draws():
+    """Nor a vector: a size that is always the same could stand as a number."""
+    import numpy as np
+
+    printed.load()
+    fixed, worlds = set(), {}
+    for label, entry in printed.PRINTED.items():
+        for draw in DRAWS[entry.arithmetic] if entry.arithmetic != "counted" else ():
+            if (entry.world, draw) not in worlds:
+                worlds[entry.world, draw] = entry.world(draw.anew())
+        made = [worlds[key] for key in worlds if key[0] is entry.world]
+        for letter in made[0].letters if made else ():
+            found = [[*members(w, letter.rstrip("_")), w.letters.get(letter)][0] for w in made]
+            shapes = {x.shape for x in found if isinstance(x, np.ndarray)}
+            if len(shapes) == 1 and max(*shapes.pop()) > 1:
+                fixed.add((label, letter))
+    assert not fixed
 
 
 def test_no_few_powers_invert_a_long_draw():

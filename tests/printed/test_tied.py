@@ -7,9 +7,10 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+import sympy as sp
 
 from gdn_ref.proofs import page, printed, registry, running
-from gdn_ref.proofs.printed import tied
+from gdn_ref.proofs.printed import formula, tied
 from gdn_ref.proofs.printed.draws import DRAWS
 from gdn_ref.proofs.printed.evaluate import Evaluator
 from gdn_ref.proofs.printed.gaps import gap, verdict
@@ -97,6 +98,45 @@ def test_every_check_is_held_to_the_page():
     assert alone == reasons, alone ^ reasons
 
 
+def test_every_side_is_held_to_the_page():
+    """But for what a display begins with, what it is about, and what is a letter alone."""
+    claims = [claim for number in range(len(registry.CHECKS)) for claim in claims_of(number)]
+    held = {(label, *formula.place(label, of, at)) for label, of, at in page.TAKEN}
+    for claim in (claim for claim in claims if not claim.condition):
+        node = statements(displays()[claim.label].tex)[claim.of].claim
+        said = claim.sides if len(claim.sides) > 1 else claim.sides * tied._equal(node)
+        held |= {(claim.label, claim.of, n) for n, x in enumerate(said) if x is not None}
+    sides = {
+        (label, number, n)
+        for label in {check.label for check in registry.CHECKS}
+        for number, found in enumerate(formula.sides(label))
+        for n, side in enumerate(found)
+        if (n or len(found) == 1) and not is_name(side)
+    }
+    assert sides - held == {
+        ("eq-proximal-step", 0, 0),  # of what is least there the check has the slope
+        ("eq-block", 5, 1),  # it names the rule of chapter 10
+    }
+
+
+def is_name(node):
+    """Whether a side is a letter or a number."""
+    return node.kind in ("letter", "number") or (
+        node.kind == "scripted" and node.parts[0].kind == "letter"
+    )
+
+
+def test_what_stands_for_the_page_is_the_page():
+    """Where there are no chapters a check has a formula of its own: the same one."""
+    compared = 0
+    for (label, of, at), (letters, otherwise) in page.TAKEN.items():
+        if otherwise is not None:
+            found = formula.side(label, of, at, **letters)
+            assert sp.simplify(found - otherwise) == 0, (label, found, otherwise)
+            compared += 1
+    assert compared >= 50
+
+
 @pytest.mark.parametrize("chapter", [f"ch{n:02}" for n in range(1, 24)])
 def test_a_false_page_turns_the_check_itself_red(chapter):
     """Every claim holds; and the altered pages that are false, tried in turn, break one."""
@@ -155,7 +195,6 @@ def test_a_run_of_the_check_says_so(monkeypatch, label, old, new, name):
 )
 def test_bytes_of_more_than_one_width(monkeypatch, label, old, new, name):
     from gdn_ref.proofs import ch20_cost
-    from gdn_ref.proofs.printed import formula
 
     shown, check = displays()[label], getattr(ch20_cost, name)
     for tex, holds in ((shown.tex, True), (shown.tex.replace(old, new), False)):

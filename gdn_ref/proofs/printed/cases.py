@@ -1,4 +1,4 @@
-r"""The cases that the draws of a world have together, and which of them its data contain.
+r"""The cases that the draws of a world have together.
 
 One draw is as general as it can be: any sizes, keys of any length that are correlated. In the
 others sizes differ, keys have length one or depend on one another, strengths are 0, 1 and 2, a
@@ -8,9 +8,9 @@ a few powers of A do not make up the inverse of I + A; a key comes twice there, 
 
 import numpy as np
 
-from .arithmetic import eliminated, inverse
+from .arithmetic import inverse
 from .draws import EQUAL_SIZES
-from .values import Refused, is_exact
+from .values import Refused
 
 GENERIC, UNIT, DEPENDENT, LONG, SINGLE = range(5)
 DRAWN = {  # which of them is a draw, by its arithmetic and its number
@@ -186,49 +186,3 @@ def with_reset(draw, alpha):
 def ones_if(draw, easy, x):
     """Ones in the place of these numbers, for a draw of this property."""
     return x * 0 + 1 if draw.easy == easy else x
-
-
-def contained(worlds):
-    """Which of the cases the data of these worlds contain, in words, where they have tokens."""
-    found = [[*_of_keys(world), *_of_strengths(world)] for world in worlds]
-    numbers = sorted({len(K) for world in worlds if (K := _matrix(world, "K")) is not None})
-    words = [f"{', '.join(map(str, numbers))} tokens"] if numbers else []
-    return words + list(dict.fromkeys(case for each in found for case in each))
-
-
-def _matrix(world, letter):
-    found = world.letters.get(rf"\mathbf{{{letter}}}")
-    return found if isinstance(found, np.ndarray) and found.ndim == 2 else None
-
-
-def _of_keys(world):
-    K, Q, V = (_matrix(world, letter) for letter in "KQV")
-    if K is None:
-        return
-    if V is not None and V.shape[1] != K.shape[1]:
-        yield "d_v below d_k" if V.shape[1] < K.shape[1] else "d_v above d_k"
-    rank = eliminated(K)[1] if is_exact(K) else np.linalg.matrix_rank(K)
-    if rank < min(K.shape):
-        yield "keys of a rank below both sizes"
-    elif rank < len(K):
-        yield "dependent keys"
-    overlaps = K @ K.T
-    unit = [i for i in range(len(K)) if _is_zero(overlaps[i, i] - 1)]
-    if len(unit) > 1 and not _is_zero(overlaps[unit[0], unit[1]]):
-        yield "keys of length 1 that are not orthogonal"
-    if Q is not None and Q.shape[1] == K.shape[1]:
-        zero = np.vectorize(_is_zero)(Q @ K.T)
-        if any(row.any() and not row.all() for row in zero):
-            yield "queries orthogonal to some keys"
-
-
-def _is_zero(x):
-    """Whether a number is zero, or as good as zero in float64."""
-    return x == 0 if is_exact(x) else abs(x) < 1e-12
-
-
-def _of_strengths(world):
-    B = world.letters.get(r"\mathbf{B}")
-    if isinstance(B, np.ndarray) and B.ndim == 2:
-        found = [n for n in range(3) if any(_is_zero(b - n) for b in np.diag(B))]
-        yield from (f"a strength of {n}" for n in found)

@@ -38,14 +38,17 @@ def written(draw):
 @cache
 def bounded(draw, length=1):
     """Unit keys, as fractions, one of them twice. At one key, another in each draw, all other
-    values pull the same way: the worst case."""
-    rng, n, worst = draw.anew().rng, 6, draw.seed % 6
-    k = length * on_the_sphere(fractions(rng.integers(1, 6, (n, 2)) * rng.choice([-1, 1], (n, 2))))
+    values pull the same way: the worst case. In one draw it is the key that comes twice, with one
+    value."""
+    n, d_k, d_v = ((6, 3, 2), (5, 4, 3), (7, 3, 4))[draw.seed % 3]
+    rng, worst, angles = draw.anew().rng, (3, 1, 2)[draw.seed % 3], (n, d_k - 1)
+    k = length * on_the_sphere(fractions(rng.integers(1, 6, angles) * rng.choice([-1, 1], angles)))
     k[4] = k[3]
-    v, common = fractions(rng.integers(-5, 6, (n, 2))), fractions(rng.integers(1, 6, 2))
+    v, common = fractions(rng.integers(-5, 6, (n, d_v))), fractions(rng.integers(1, 6, d_v))
     others = np.arange(n) != worst
     v[others] = np.outer(k[others] @ k[worst], common)
-    states, outputs = run(k, k, v, fractions(np.zeros((2, 3), int)))
+    v[3] = v[4] if worst == 3 else v[3]
+    states, outputs = run(k, k, v, fractions(np.zeros((d_v, d_k), int)))
     errors = columns([states[-1] @ k[j] - v[j] for j in range(n)])
     letters = {r"\rho_": overlaps(k), r"\boldsymbol{v}_": columns(v), r"\boldsymbol{e}_": errors}
     return World(letters, ranges={"i": range(1, n + 1), "j": range(1, n + 1)})

@@ -65,7 +65,7 @@ def ranks(draw):
     T, d_k = {GENERIC: (4, 6), UNIT: (5, 4), DEPENDENT: (6, 7), LONG: (3, 4), SINGLE: (1, 3)}[
         case(draw)
     ]
-    q, k, v, alpha, beta, S = inputs(draw, T=T, d_k=d_k, d_v=2, decay=False)
+    q, k, v, alpha, beta, S = inputs(draw, T=T, d_k=d_k, d_v=sizes(draw)[2], decay=False)
     k = k / 4
     if T > 3:
         k[-2] = k[0] + k[1] * 2

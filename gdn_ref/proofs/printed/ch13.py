@@ -135,9 +135,9 @@ def stages(draw):
     """Two, three or six stages that each add an error of their own to a result; gains from one
     stage at a time, over all of its signs."""
     draw = draw.anew()
-    count, wide = [(2, 2), (3, 2), (6, 1)][draw.seed % 3]
-    parts = [(draw.array(2, wide), draw.array(wide, 1), draw.array(1, 3)) for _ in range(count)]
-    rho, O = [draw.number() for _ in parts], of_rank(draw, 1, draw.array(2, 3))
+    count, wide, T, d_v = [(2, 2, 2, 3), (3, 2, 3, 2), (6, 1, 4, 5)][draw.seed % 3]
+    parts = [(draw.array(T, wide), draw.array(wide, 1), draw.array(1, d_v)) for _ in range(count)]
+    rho, O = [draw.number() for _ in parts], of_rank(draw, 1, draw.array(T, d_v))
     gains = []
     for X, Y, Z in parts:  # with roundings of size 1
         squares = [np.sum((X @ dY @ Z) ** 2) for _, (dY,) in all_signs([1], Y)]

@@ -11,7 +11,7 @@ from ... import gated_delta_rule
 from ..ch15_layout import held
 from ..data import hard_inputs
 from .arithmetic import inverse
-from .cases import EMPTY, case, of_rank
+from .cases import EMPTY, case, of_rank, sizes
 from .check import printed
 from .rule import rule
 from .values import Depends, Family, Refused, columns, entries, listed
@@ -65,7 +65,7 @@ printed("eq-slot-room", packed, against="packed sequences", arithmetic="counted"
 @cache
 def padded(draw):
     """A token that is missing, that is zero; others lack some of what makes it do nothing."""
-    T, d_k, d_v = 16 + case(draw), 3, 2
+    T, (_, d_k, d_v) = 16 + case(draw), sizes(draw)
     missing, decays_only, writes_nothing, keeps = case(draw) + np.array([2, 4, 6, 8])
     equal, opposed = case(draw) + np.array([10, 9])
     no_key, no_value, strong = case(draw) + np.array([11, 13, 15])  # do nothing, too
@@ -154,11 +154,11 @@ def chunk_of(S, Q, K, V, g, beta):
 
 
 def slices(draw):
-    """Rows 0 and 2 of the values, and what the whole chunk computes for them."""
-    q, k, v, g, beta, S = hard_inputs(T=6, d_k=4, d_v=3, seed=draw.seed)
+    """Some rows of the values, and what the whole chunk computes for them."""
+    T, d_k, d_v, *J = ((6, 4, 3, 0, 2), (5, 3, 4, 0, 1, 3), (7, 2, 5, 1, 4))[draw.seed % 3]
+    q, k, v, g, beta, S = hard_inputs(T=T, d_k=d_k, d_v=d_v, seed=draw.seed)
     q, k, v = (of_rank(draw, n, x) for n, x in ((1, q), (3, k), (2, v)))
     O, S_next = gated_delta_rule.recurrent(q, k, v, g, beta, S)
-    J = [0, 2]
     letters = {
         r"\mathbf{Q}": q, r"\mathbf{K}": k, r"\mathbf{V}_{:J}": v[:, J], "g": g, r"\beta": beta,
         r"\mathbf{S}_{J:}": S[J], r"\mathbf{O}_{:J}": O[:, J], r"\mathbf{S}'_{J:}": S_next[J],
@@ -221,7 +221,7 @@ def scan_of(S, K, V, g, beta):
 
 def more_rows(draw):
     """The map of a segment, state by state: G is what an empty state becomes, F by its basis."""
-    T, d_k, d_v = 6, 4, 3
+    T, d_k, d_v = ((6, 4, 3), (5, 3, 4), (7, 2, 5))[draw.seed % 3]
     _, k, v, g, beta, _ = hard_inputs(T=T, d_k=d_k, d_v=d_v, seed=draw.seed)
     k, v = (of_rank(draw, n, x) for n, x in ((1, k), (2, v)))
     G = scan_of(np.zeros((d_v, d_k)), k, v, g, beta)

@@ -13,21 +13,21 @@ from .values import Depends, Family, Refused, columns, entries, listed
 from .world import World
 
 LENGTHS = [(3, 1, 2), (1, 4), (2, 0, 3, 1), (1, 1, 2, 3, 0, 2, 1), (4,)]  # by case
-D_K, D_V = 3, 2
 
 
 class Row:
-    """A row of tokens, and the loop over some of them."""
+    """A row of tokens, with the cases of its draw, and the loop over some of them."""
 
     def __init__(self, draw, T):
         self.draw, self.T = draw, T
-        self.q, self.v = draw.array(T, D_K), cases.parallel(draw, draw.array(T, D_V))
-        k = draw.array(T, D_K) + draw.array(1, D_K)  # correlated
-        self.k = cases.of_rank(draw, 2, k)
-        alpha = cases.with_reset(draw, draw.between(0.5, 0.95, T))
-        self.alpha = cases.ones_if(draw, cases.STILL, alpha)
-        beta = cases.ones_if(draw, cases.ONES, draw.between(0.1, 1.9, T))
-        self.beta = cases.two_write(draw, beta)
+        _, self.d_k, self.d_v = sizes(draw)
+        self.k, self.v = cases.keys(draw, T, self.d_k), cases.values(draw, T, self.d_v)
+        self.q = cases.queries(draw, self.k)
+        self.alpha, self.beta = cases.decays(draw, T), cases.strengths(draw, T)
+
+    def any_state(self):
+        """Any numbers in the shape of a state."""
+        return self.draw.array(self.d_v, self.d_k)
 
     def states(self, S, begin, end):
         """The state before token `begin` + 1 and after each token up to `end`."""
@@ -42,16 +42,15 @@ class Row:
 
     def linear(self, begin, end):
         """What the tokens do to a state: the loop from the identity, with nothing to write."""
-        F = np.eye(D_K, dtype=self.k.dtype)
+        F = np.eye(self.d_k, dtype=self.k.dtype)
         for t in range(begin, end):
-            F = step(
-                self.draw, F, self.k[t], np.zeros(D_K, dtype=F.dtype), self.alpha[t], self.beta[t]
-            )
+            nothing = np.zeros(self.d_k, dtype=F.dtype)
+            F = step(self.draw, F, self.k[t], nothing, self.alpha[t], self.beta[t])
         return F
 
     def outputs(self, S, begin, end):
         after = self.states(S, begin, end)[1:]
-        return np.array([S @ self.q[t] for t, S in enumerate(after, begin)]).reshape(-1, D_V)
+        return np.array([S @ self.q[t] for t, S in enumerate(after, begin)]).reshape(-1, self.d_v)
 
     def tokens(self, S, begin, end):
         """The same tokens for the chunk form, in chunks of two."""
@@ -64,7 +63,7 @@ def packed(draw):
     """Sequences that each begin with a state of their own, in one row of tokens."""
     lengths = LENGTHS[case(draw)]
     x, b = Row(draw, sum(lengths)), [0, *itertools.accumulate(lengths)]
-    first = [draw.array(D_V, D_K) for _ in lengths]
+    first = [x.any_state() for _ in lengths]
     alone = [x.states(S, b[n], b[n + 1]) for n, S in enumerate(first)]
     after = [S for states in alone for S in states[1:]]
     before = [S for states in alone for S in states[:-1]]
@@ -98,7 +97,8 @@ def packed(draw):
 @cache
 def handed_on(draw):
     """Functions of the first state: all tokens, and a prompt, by chunks; what follows by tokens."""
-    x, S = Row(draw, sizes(draw)[0]), draw.array(D_V, D_K)
+    x = Row(draw, sizes(draw)[0])
+    S = x.any_state()
     states = x.states(S, 0, x.T)
 
     def form(part, loop):
@@ -127,7 +127,8 @@ def handed_on(draw):
 def race(draw):
     """Two sets of tokens on one slot: one after the other, and both from what they read first."""
     T, cut = sizes(draw)[0] + 1, case(draw) % 3 + 1
-    x, S = Row(draw, T), cases.of_rank(draw, 1, draw.array(D_V, D_K))
+    x = Row(draw, T)
+    S = cases.of_rank(draw, 1, x.any_state())
     bounds = ((0, cut), (cut, T))
     F = [x.linear(*bound) for bound in bounds]
     letters = {
@@ -142,8 +143,8 @@ def race(draw):
 def rounded(draw):
     """States rounded after each call of some tokens, minus those that never were."""
     calls, n = [(4, 2), (3, 1), (2, 3), (6, 1), (1, 2)][case(draw)]
-    x, S = Row(draw, calls * n), draw.array(D_V, D_K)
-    R = [draw.array(D_V, D_K) for _ in range(calls)]
+    x = Row(draw, calls * n)
+    S, *R = [x.any_state() for _ in range(calls + 1)]
     true, off, drift = S, S, []
     for j in range(calls):
         true, off = (x.states(start, n * j, n * (j + 1))[-1] for start in (true, off))

@@ -20,10 +20,10 @@ LAYER, AUTOGRAD = "gdn_ref.layers.GatedDeltaNet", "autograd through the package"
 
 
 def induction(draw, alike=0):
-    """The delta rule with orthonormal keys, one token back, in a text of five letters."""
+    """The delta rule with orthonormal keys, one token back, in a text of some letters."""
     texts = (0, 1, 2, 0, 3, 0, 1), (2, 3, 2, 2, 1, 3, 0), (1, 0, 0, 4, 1, 0, 3, 4, 4, 0)
-    text, letters = texts[draw.seed % 3], 5
-    values, S, answers, last = draw.array(letters, 3), 0 * draw.array(3, letters), [], {}
+    text, (letters, d_v) = texts[draw.seed % 3], ((5, 3), (4, 5), (6, 2))[draw.seed % 3]
+    values, S, answers, last = draw.array(letters, d_v), 0 * draw.array(d_v, letters), [], {}
     keys = np.eye(letters, dtype=int) + alike
     for t, c in enumerate(text):
         if t:
@@ -121,7 +121,8 @@ def built(draw):
 @cache
 def padding(draw):
     """One memory of the layer before and after p tokens of padding on the right."""
-    net, T, head = hard_layer(seed=draw.seed, conv_bias=True), 4, (draw.seed + 1) % 4
+    T, head, (d_k, d_v) = 4, (draw.seed + 1) % 4, ((6, 5), (3, 4), (4, 7))[draw.seed % 3]
+    net = hard_layer(seed=draw.seed, conv_bias=True, head_dim=d_k, head_v_dim=d_v)
     net.dt_bias.fill_((-3.0, -1.0, 0.5)[draw.seed % 3])
     after = {}
     for p in range(7):

@@ -67,7 +67,8 @@ def normalised(q, k):
 def block(draw):
     """A layer of one head at its last token; the memory of before is the layer's own."""
     kind, more = draw.seed % 3, draw.seed // 3
-    T, D, W, d_k, d_v = 3 + kind, 5, 3, (3, 2, 4)[kind] + 3 * more, (2, 4, 3)[kind] + more // 2
+    T, D, W = 3 + kind, (5, 4, 6)[kind], (3, 2, 4)[kind]
+    d_k, d_v = (3, 2, 4)[kind] + 3 * more, (2, 4, 3)[kind] + more // 2
     torch.manual_seed(draw.seed)
     twice = kind != 1
     net = GatedDeltaNet(

@@ -14,7 +14,8 @@ from pathlib import Path
 from .. import left_out
 from ..report import ARITHMETIC
 from .altered import altered, gap_of
-from .cases import BORDERS, EXACT, ONE_DIMENSION, contained
+from .cases import BORDERS, EXACT, ONE_DIMENSION
+from .contained import contained
 from .draws import DRAWS, Draw
 from .evaluate import Evaluator
 from .gaps import PASS, Nothing, verdict

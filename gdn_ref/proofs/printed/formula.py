@@ -19,14 +19,25 @@ def side(label, of="", at=1, **letters):
 
     Its letters are positive symbols of their names without braces; `letters` gives other ones.
     """
-    display = displays().get(label)
-    if display is None:
+    if label not in displays():
         return None
-    for number, statement in enumerate(statements(display.tex)):
-        sides = statement.claim.parts if statement.claim.kind == "chain" else (statement.claim,)
-        if of in ("", number, statement.words) or _name(sides[0]) == canonical(str(of)):
-            return value(sides[at if len(sides) > 1 else 0], letters)
+    number, n = place(label, of, at)
+    return value(sides(label)[number][n], letters)
+
+
+def place(label, of="", at=1):
+    """The numbers of the statement and of its side."""
+    words = [statement.words for statement in statements(displays()[label].tex)]
+    for number, found in enumerate(sides(label)):
+        if of in ("", number, words[number]) or _name(found[0]) == canonical(str(of)):
+            return number, at if len(found) > 1 else 0
     raise LookupError(f"{label} prints no {of}")
+
+
+def sides(label):
+    """The sides of each statement of a display."""
+    claims = [statement.claim for statement in statements(displays()[label].tex)]
+    return [claim.parts if claim.kind == "chain" else (claim,) for claim in claims]
 
 
 def _name(node):

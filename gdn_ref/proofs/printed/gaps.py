@@ -137,7 +137,9 @@ class _Tally:
         elif self.relation in (">", r"\ge"):
             self.order(ordered(b), ordered(a))
         elif self.relation == r"\in":
-            self.off = float(v.shape_of(a) != b)
+            shape = b if isinstance(b, tuple) else (b, 1)
+            of = a if isinstance(a, tuple) else (a,)
+            self.off = float(any(v.shape_of(x) != shape for x in of))
         elif self.relation == r"\approx":
             a, b = (float(ordered(x)) for x in (a, b))  # exact numbers too are near one another
             self.off = float(arithmetic.distance(a, b) > self.near)

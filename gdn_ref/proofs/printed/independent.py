@@ -17,7 +17,7 @@ VALUES = 6
 
 
 class Independent:
-    """Monomials as columns, and a row for each case that was seen."""
+    """Monomials as columns, and a row for each case that was seen, but once."""
 
     def __init__(self, columns):
         self.columns, self.points, self.waiting = columns, set(), []
@@ -32,9 +32,7 @@ class Independent:
 
     @property
     def rank(self):
-        """Of the matrix, modulo p; with fewer cases than columns there is no need to ask."""
-        if len(self.points) < len(self.columns):
-            return 0
+        """Of the matrix, modulo p."""
         if self.waiting:
             self.echelon.add(self.rows(self.waiting))
             self.waiting = []
@@ -42,14 +40,14 @@ class Independent:
 
     @property
     def full(self):
-        return self.rank == len(self.columns) < self.cases
+        return self.rank == len(self.columns) < len(self.points)
 
     @property
     def missing(self):
         """How many more cases to ask for."""
         if self.full:
             return 0
-        return max(len(self.columns) + 1 - self.cases, len(self.columns) // 4 + 1)
+        return max(len(self.columns) + 1 - len(self.points), len(self.columns) // 4 + 1)
 
     def rows(self, points):
         """The value of each monomial at each of these points."""
