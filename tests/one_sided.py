@@ -154,3 +154,20 @@ IN_WORDS = [
     ("eq-margin-pairs", r"\approx", "="),  # no whole number
     ("eq-margin-pairs", r"\approx", r"\le"),  # nor a bound
 ]  # fmt: skip
+
+# What no one read: words behind "if" and before a claim, what a brace is under, what a mean is over,
+# the brackets of a table. (The primes and the star were refused for another reason.)
+UNREAD = [
+    ("eq-erase-and-write", r"\text{if } \boldsymbol{y} \perp", r"\text{if and only if } \boldsymbol{y} \perp"),  # a pair that is recalled
+    ("eq-wy-rank", r"\text{if } \boldsymbol{y} \perp", r"\text{if and only if } \boldsymbol{y} \perp"),  # a strength of 0
+    ("eq-proximal-step", r"\text{for}&\ \beta_t", r"\text{for all but}&\ \beta_t"),
+    ("eq-gdn-similarity", r"\tilde{\mathbf{A}}=\mathbf{D}", r"\text{for all decays:}\quad\tilde{\mathbf{A}}=\mathbf{D}"),  # a decay of 0
+    ("eq-family-merged", r"(\mathbf{I}+\mathbf{A}^k)\,\mathbf{E}&=", r"\text{for every rule:}\quad(\mathbf{I}+\mathbf{A}^k)\,\mathbf{E}&="),  # b is not k
+    ("eq-tile-address", r"\underbrace{HK}_{\text{stride}}", r"\underbrace{H}_{\text{stride}}K"),
+    ("eq-rounding-cost", r"\mathbb{E}\,\bigl", r"\mathbb{E}_{\mathbf{X}}\,\bigl"),  # X is given
+    ("eq-recall-step", r"\mathbb{E}\,\|", r"\mathbb{E}_{\boldsymbol{y}}\,\|"),  # y is given
+    ("eq-segment-rows", r"\begin{pmatrix}\mathbf{G}\\\mathbf{F}\end{pmatrix}", r"\begin{vmatrix}\mathbf{G}\\\mathbf{F}\end{vmatrix}"),  # not square
+    ("eq-gated-norm", r"\mathrm{silu}(\boldsymbol z)", r"\mathrm{silu}'(\boldsymbol z)"),
+    ("eq-recall-scores", r"\sum_{i}\Omega_{ji}^2", r"\sum_{i}'\Omega_{ji}^2"),
+    ("eq-gdn-delta-split", r"\mathbb{R}^{C\times d_v}", r"\mathbb{R}^{C\times d_v}_{\ast}"),  # nothing is written
+]  # fmt: skip

@@ -45,6 +45,7 @@ from one_sided import (
     POOR,
     RESTORED,
     TAKEN_AWAY,
+    UNREAD,
     UNSOLVED,
 )
 
@@ -107,6 +108,7 @@ def problems_of(monkeypatch, label, old, new):
         *LESS_IS_LEFT,
         *TAKEN_AWAY,
         *NOTHING_WRITTEN,
+        *UNREAD,
     ],
 )
 def test_no_coincidence_hides_it(monkeypatch, label, old, new):

@@ -43,6 +43,8 @@ class Letters:
     def do_scripted(self, node, scope):
         base, *scripts = node.parts
         if base.info == r"\mathbb{R}":
+            if [script.kind for script in scripts] != ["up"]:
+                raise Refused("a set of matrices that has more than a shape")
             return self.value(scripts[0].parts[0], scope)
         if base.kind == "letter":
             return self.named(node, scope)
