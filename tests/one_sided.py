@@ -171,3 +171,12 @@ UNREAD = [
     ("eq-recall-scores", r"\sum_{i}\Omega_{ji}^2", r"\sum_{i}'\Omega_{ji}^2"),
     ("eq-gdn-delta-split", r"\mathbb{R}^{C\times d_v}", r"\mathbb{R}^{C\times d_v}_{\ast}"),  # nothing is written
 ]  # fmt: skip
+
+# What an index stands in: the state of a chunk, or the factor of a call, is not that of a token.
+IN_BRACKETS = [
+    ("eq-chunk-states", r"\mathbf{S}_{[n]}", r"\mathbf{S}_{n}"),
+    ("eq-drift-sum", r"\mathbf{F}_{(j+1)}\cdots\mathbf{F}_{(J)}", r"\mathbf{F}_{j+1}\cdots\mathbf{F}_{J}"),
+    ("eq-packed-leak", r"\mathbf{F}_{b_n+1}\cdots\mathbf{F}_t", r"\mathbf{F}_{(b_n+1)}\cdots\mathbf{F}_{(t)}"),
+    ("eq-packed-mask", r"\boldsymbol{o}_t&=\gamma_t\mathbf{S}^{(n)}", r"\boldsymbol{o}_t&=\gamma_t\mathbf{S}^n"),  # a power
+    ("eq-wy-state", r"\mathbf{S}_r =", r"\mathbf{S}_{[r]} ="),
+]  # fmt: skip

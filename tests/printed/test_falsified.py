@@ -35,6 +35,7 @@ from falsified import FALSIFIED, REVIEW
 from hidden import HIDDEN
 from one_sided import (
     AS_THE_PAGE,
+    IN_BRACKETS,
     IN_WORDS,
     LESS_IS_LEFT,
     LOW_RANKS,
@@ -108,6 +109,7 @@ def problems_of(monkeypatch, label, old, new):
         *LESS_IS_LEFT,
         *TAKEN_AWAY,
         *NOTHING_WRITTEN,
+        *IN_BRACKETS,
         *UNREAD,
     ],
 )

@@ -105,7 +105,8 @@ def _indexed(node):
     index = node.parts[place].parts[0]
 
     def put(number):
-        script = Node("down", (Node("number", (), str(number)),))
+        new = Node("number", (), str(number))
+        script = Node("down", (replace(index, parts=(new,)) if index.kind == "group" else new,))
         return replace(node, parts=(*node.parts[:place], script, *node.parts[place + 1 :]))
 
     return put("i"), index, put
