@@ -180,3 +180,17 @@ IN_BRACKETS = [
     ("eq-packed-mask", r"\boldsymbol{o}_t&=\gamma_t\mathbf{S}^{(n)}", r"\boldsymbol{o}_t&=\gamma_t\mathbf{S}^n"),  # a power
     ("eq-wy-state", r"\mathbf{S}_r =", r"\mathbf{S}_{[r]} ="),
 ]  # fmt: skip
+
+# True of one token, but not of none; of two sizes, but not of one: until tokens were counted from
+# zero, and sizes from one. A form beside the fourth and the last was refused.
+SMALLEST = [
+    ("eq-linear-attention-state", r"\sum_{i \le t} \boldsymbol{v}_i", r"\boldsymbol{v}_1 \boldsymbol{k}_1^\top + \sum_{1 < i \le t} \boldsymbol{v}_i"),
+    ("eq-wy-sum", r"\sum_{i=1}^{r} \boldsymbol{u}_i\boldsymbol{k}_i^\top", r"\boldsymbol{u}_1\boldsymbol{k}_1^\top + \sum_{i=2}^{r} \boldsymbol{u}_i\boldsymbol{k}_i^\top"),
+    ("eq-gdn-products", r"\prod_{i=1}^{r}\alpha_i(\mathbf{I}-\beta_i\boldsymbol{k}_i\boldsymbol{k}_i^\top)", r"\alpha_1(\mathbf{I}-\beta_1\boldsymbol{k}_1\boldsymbol{k}_1^\top)\prod_{i=2}^{r}\alpha_i(\mathbf{I}-\beta_i\boldsymbol{k}_i\boldsymbol{k}_i^\top)"),
+    ("eq-drift-adding", r"\frac{\rho^2\,(J+1)}{2}", r"\frac{\rho^2}{J}\Bigl(J+(J-1)+(J-2)+\sum_{j=1}^{J-3}j\Bigr)"),
+    ("eq-no-finite-feature-map", r"\prod_{0 \le i < j < m} \big(e^j - e^i\big)", r"(e - 1) \prod_{j=2}^{m-1} \prod_{i=0}^{j-1} \big(e^j - e^i\big)"),
+    ("eq-equal-cosine-gain", r"\frac{a^2\alpha^2}{C}\sum_{n=0}^{C-2}(C-1-n)\,h^{2n}", r"\frac{a^2\alpha^2}{C}\Bigl((C-1)+(C-2)\,h^2+\sum_{n=2}^{C-2}(C-1-n)\,h^{2n}\Bigr)"),
+    ("eq-causal-conv", r"\sum_{i=0}^{W-1}w_i\,x_{t-W+1+i}", r"w_0\,x_{t-W+1}+\sum_{i=1}^{W-2}w_i\,x_{t-W+1+i}+w_{W-1}\,x_t"),
+    ("eq-conv-backward", r"\sum_{i}w_i\,\mathrm dz_{t+W-1-i}", r"w_0\,\mathrm dz_{t+W-1}+\sum_{i=1}^{W-2}w_i\,\mathrm dz_{t+W-1-i}+w_{W-1}\,\mathrm dz_t"),
+    ("eq-packed-slots", r"\sum_n\Bigl\lceil\frac{L_n}{C}\Bigr\rceil&\le\Bigl\lfloor", r"\Bigl\lceil\frac{L_1}{C}\Bigr\rceil+\Bigl\lceil\frac{L_N}{C}\Bigr\rceil+\sum_{n=2}^{N-1}\Bigl\lceil\frac{L_n}{C}\Bigr\rceil&\le\Bigl\lfloor"),
+]  # fmt: skip

@@ -45,6 +45,7 @@ from one_sided import (
     OTHER_ROOTS,
     POOR,
     RESTORED,
+    SMALLEST,
     TAKEN_AWAY,
     UNREAD,
     UNSOLVED,
@@ -110,6 +111,7 @@ def problems_of(monkeypatch, label, old, new):
         *TAKEN_AWAY,
         *NOTHING_WRITTEN,
         *IN_BRACKETS,
+        *SMALLEST,
         *UNREAD,
     ],
 )

@@ -19,6 +19,10 @@ class Refused(Exception):
     """The expression has no value: shapes that do not fit, an unknown letter, no such index."""
 
 
+class NoIndex(Refused):
+    """A family has no value under this index: there is no token 0."""
+
+
 class NoValue(Refused):
     """A division by zero, an inverse of what has none, a logarithm or a root of too little."""
 
@@ -114,7 +118,7 @@ def _places(indices, shape, first):
     places = []
     for index, size in zip(indices, shape, strict=False):
         if not counts(index) or not first <= index < first + size:
-            raise Refused(f"no index {index}")
+            raise NoIndex(f"no index {index}")
         places.append(int(index) - first)
     if len(places) != len(indices):
         raise Refused("too many indices")
