@@ -156,7 +156,8 @@ IN_WORDS = [
 ]  # fmt: skip
 
 # What no one read: words behind "if" and before a claim, what a brace is under, what a mean is over,
-# the brackets of a table. (The primes and the star were refused for another reason.)
+# the brackets of a table, the row that a remark is beside. (The last six but one were refused for
+# another reason.)
 UNREAD = [
     ("eq-erase-and-write", r"\text{if } \boldsymbol{y} \perp", r"\text{if and only if } \boldsymbol{y} \perp"),  # a pair that is recalled
     ("eq-wy-rank", r"\text{if } \boldsymbol{y} \perp", r"\text{if and only if } \boldsymbol{y} \perp"),  # a strength of 0
@@ -169,6 +170,11 @@ UNREAD = [
     ("eq-segment-rows", r"\begin{pmatrix}\mathbf{G}\\\mathbf{F}\end{pmatrix}", r"\begin{vmatrix}\mathbf{G}\\\mathbf{F}\end{vmatrix}"),  # not square
     ("eq-gated-norm", r"\mathrm{silu}(\boldsymbol z)", r"\mathrm{silu}'(\boldsymbol z)"),
     ("eq-recall-scores", r"\sum_{i}\Omega_{ji}^2", r"\sum_{i}'\Omega_{ji}^2"),
+    ("eq-recall-scores", r"\mathrm{Var}\,s_j", r"\mathrm{Var}_i\,s_j"),  # the values are random, not i
+    ("eq-wy-sum", r"\sum_{i=1}^{r} \boldsymbol{u}_i\boldsymbol{k}_i^\top", r"\sum_{i>1}^{r} \boldsymbol{u}_i\boldsymbol{k}_i^\top"),  # the first write
+    ("eq-gdn-step", r"""\text{write} \\
+\boldsymbol{o}_t &= \mathbf{S}_t\,\boldsymbol{q}_t && \text{read out}""", r"""\text{write} \text{read out} \\
+\boldsymbol{o}_t &= \mathbf{S}_t\,\boldsymbol{q}_t"""),
     ("eq-gdn-delta-split", r"\mathbb{R}^{C\times d_v}", r"\mathbb{R}^{C\times d_v}_{\ast}"),  # nothing is written
 ]  # fmt: skip
 
