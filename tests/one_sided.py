@@ -154,3 +154,49 @@ IN_WORDS = [
     ("eq-margin-pairs", r"\approx", "="),  # no whole number
     ("eq-margin-pairs", r"\approx", r"\le"),  # nor a bound
 ]  # fmt: skip
+
+# What no one read: words behind "if" and before a claim, what a brace is under, what a mean is over,
+# the brackets of a table, the row that a remark is beside. (The last six but one were refused for
+# another reason.)
+UNREAD = [
+    ("eq-erase-and-write", r"\text{if } \boldsymbol{y} \perp", r"\text{if and only if } \boldsymbol{y} \perp"),  # a pair that is recalled
+    ("eq-wy-rank", r"\text{if } \boldsymbol{y} \perp", r"\text{if and only if } \boldsymbol{y} \perp"),  # a strength of 0
+    ("eq-proximal-step", r"\text{for}&\ \beta_t", r"\text{for all but}&\ \beta_t"),
+    ("eq-gdn-similarity", r"\tilde{\mathbf{A}}=\mathbf{D}", r"\text{for all decays:}\quad\tilde{\mathbf{A}}=\mathbf{D}"),  # a decay of 0
+    ("eq-family-merged", r"(\mathbf{I}+\mathbf{A}^k)\,\mathbf{E}&=", r"\text{for every rule:}\quad(\mathbf{I}+\mathbf{A}^k)\,\mathbf{E}&="),  # b is not k
+    ("eq-tile-address", r"\underbrace{HK}_{\text{stride}}", r"\underbrace{H}_{\text{stride}}K"),
+    ("eq-rounding-cost", r"\mathbb{E}\,\bigl", r"\mathbb{E}_{\mathbf{X}}\,\bigl"),  # X is given
+    ("eq-recall-step", r"\mathbb{E}\,\|", r"\mathbb{E}_{\boldsymbol{y}}\,\|"),  # y is given
+    ("eq-segment-rows", r"\begin{pmatrix}\mathbf{G}\\\mathbf{F}\end{pmatrix}", r"\begin{vmatrix}\mathbf{G}\\\mathbf{F}\end{vmatrix}"),  # not square
+    ("eq-gated-norm", r"\mathrm{silu}(\boldsymbol z)", r"\mathrm{silu}'(\boldsymbol z)"),
+    ("eq-recall-scores", r"\sum_{i}\Omega_{ji}^2", r"\sum_{i}'\Omega_{ji}^2"),
+    ("eq-recall-scores", r"\mathrm{Var}\,s_j", r"\mathrm{Var}_i\,s_j"),  # the values are random, not i
+    ("eq-wy-sum", r"\sum_{i=1}^{r} \boldsymbol{u}_i\boldsymbol{k}_i^\top", r"\sum_{i>1}^{r} \boldsymbol{u}_i\boldsymbol{k}_i^\top"),  # the first write
+    ("eq-gdn-step", r"""\text{write} \\
+\boldsymbol{o}_t &= \mathbf{S}_t\,\boldsymbol{q}_t && \text{read out}""", r"""\text{write} \text{read out} \\
+\boldsymbol{o}_t &= \mathbf{S}_t\,\boldsymbol{q}_t"""),
+    ("eq-gdn-delta-split", r"\mathbb{R}^{C\times d_v}", r"\mathbb{R}^{C\times d_v}_{\ast}"),  # nothing is written
+]  # fmt: skip
+
+# What an index stands in: the state of a chunk, or the factor of a call, is not that of a token.
+IN_BRACKETS = [
+    ("eq-chunk-states", r"\mathbf{S}_{[n]}", r"\mathbf{S}_{n}"),
+    ("eq-drift-sum", r"\mathbf{F}_{(j+1)}\cdots\mathbf{F}_{(J)}", r"\mathbf{F}_{j+1}\cdots\mathbf{F}_{J}"),
+    ("eq-packed-leak", r"\mathbf{F}_{b_n+1}\cdots\mathbf{F}_t", r"\mathbf{F}_{(b_n+1)}\cdots\mathbf{F}_{(t)}"),
+    ("eq-packed-mask", r"\boldsymbol{o}_t&=\gamma_t\mathbf{S}^{(n)}", r"\boldsymbol{o}_t&=\gamma_t\mathbf{S}^n"),  # a power
+    ("eq-wy-state", r"\mathbf{S}_r =", r"\mathbf{S}_{[r]} ="),
+]  # fmt: skip
+
+# True of one token, but not of none; of two sizes, but not of one: until tokens were counted from
+# zero, and sizes from one. A form beside the fourth and the last was refused.
+SMALLEST = [
+    ("eq-linear-attention-state", r"\sum_{i \le t} \boldsymbol{v}_i", r"\boldsymbol{v}_1 \boldsymbol{k}_1^\top + \sum_{1 < i \le t} \boldsymbol{v}_i"),
+    ("eq-wy-sum", r"\sum_{i=1}^{r} \boldsymbol{u}_i\boldsymbol{k}_i^\top", r"\boldsymbol{u}_1\boldsymbol{k}_1^\top + \sum_{i=2}^{r} \boldsymbol{u}_i\boldsymbol{k}_i^\top"),
+    ("eq-gdn-products", r"\prod_{i=1}^{r}\alpha_i(\mathbf{I}-\beta_i\boldsymbol{k}_i\boldsymbol{k}_i^\top)", r"\alpha_1(\mathbf{I}-\beta_1\boldsymbol{k}_1\boldsymbol{k}_1^\top)\prod_{i=2}^{r}\alpha_i(\mathbf{I}-\beta_i\boldsymbol{k}_i\boldsymbol{k}_i^\top)"),
+    ("eq-drift-adding", r"\frac{\rho^2\,(J+1)}{2}", r"\frac{\rho^2}{J}\Bigl(J+(J-1)+(J-2)+\sum_{j=1}^{J-3}j\Bigr)"),
+    ("eq-no-finite-feature-map", r"\prod_{0 \le i < j < m} \big(e^j - e^i\big)", r"(e - 1) \prod_{j=2}^{m-1} \prod_{i=0}^{j-1} \big(e^j - e^i\big)"),
+    ("eq-equal-cosine-gain", r"\frac{a^2\alpha^2}{C}\sum_{n=0}^{C-2}(C-1-n)\,h^{2n}", r"\frac{a^2\alpha^2}{C}\Bigl((C-1)+(C-2)\,h^2+\sum_{n=2}^{C-2}(C-1-n)\,h^{2n}\Bigr)"),
+    ("eq-causal-conv", r"\sum_{i=0}^{W-1}w_i\,x_{t-W+1+i}", r"w_0\,x_{t-W+1}+\sum_{i=1}^{W-2}w_i\,x_{t-W+1+i}+w_{W-1}\,x_t"),
+    ("eq-conv-backward", r"\sum_{i}w_i\,\mathrm dz_{t+W-1-i}", r"w_0\,\mathrm dz_{t+W-1}+\sum_{i=1}^{W-2}w_i\,\mathrm dz_{t+W-1-i}+w_{W-1}\,\mathrm dz_t"),
+    ("eq-packed-slots", r"\sum_n\Bigl\lceil\frac{L_n}{C}\Bigr\rceil&\le\Bigl\lfloor", r"\Bigl\lceil\frac{L_1}{C}\Bigr\rceil+\Bigl\lceil\frac{L_N}{C}\Bigr\rceil+\sum_{n=2}^{N-1}\Bigl\lceil\frac{L_n}{C}\Bigr\rceil&\le\Bigl\lfloor"),
+]  # fmt: skip

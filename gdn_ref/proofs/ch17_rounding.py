@@ -38,7 +38,10 @@ def roundings_travel(later=lambda j: j, calls=CALLS):
 
     def printed(at):
         until = range(1, at("J") + 1)
-        return travelled(*([at(rf"\mathbf{{{x}}}_{{{j}}}") for j in until] for x in ("R", "F")))
+        return travelled(
+            [at(rf"\mathbf{{R}}_{j}") for j in until],
+            [at(rf"\mathbf{{F}}_{{({j})}}") for j in until],
+        )
 
     on_page("eq-drift-sum", printed)
     x = modular_tokens(C=3 * CALLS, d_k=8, d_v=6, number_of_chunks=1)

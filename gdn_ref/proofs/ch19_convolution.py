@@ -70,7 +70,7 @@ def window(at, first, last):
 
 def shift_in(S, x):
     """The oldest input drops out, the newest comes in."""
-    return torch.cat([S[:, 1:], x[:, None]], dim=1)
+    return torch.cat([S, x[:, None]], dim=1)[:, 1:]
 
 
 @verifies(

@@ -35,6 +35,7 @@ from falsified import FALSIFIED, REVIEW
 from hidden import HIDDEN
 from one_sided import (
     AS_THE_PAGE,
+    IN_BRACKETS,
     IN_WORDS,
     LESS_IS_LEFT,
     LOW_RANKS,
@@ -44,7 +45,9 @@ from one_sided import (
     OTHER_ROOTS,
     POOR,
     RESTORED,
+    SMALLEST,
     TAKEN_AWAY,
+    UNREAD,
     UNSOLVED,
 )
 
@@ -107,6 +110,9 @@ def problems_of(monkeypatch, label, old, new):
         *LESS_IS_LEFT,
         *TAKEN_AWAY,
         *NOTHING_WRITTEN,
+        *IN_BRACKETS,
+        *SMALLEST,
+        *UNREAD,
     ],
 )
 def test_no_coincidence_hides_it(monkeypatch, label, old, new):

@@ -131,7 +131,8 @@ def test_letters_of_few_values_are_named():
 
 
 def test_what_is_rounded_is_seen_at_each_fraction(monkeypatch):
-    """7n/8, rounded down, is n - 1 for all n up to 8; an exponent and an index are asked, too."""
+    """7n/8, rounded down, is n - 1 for all n up to 8, and 8n/7, rounded up, n + 1 for n up to 7; an
+    exponent and an index are asked, too."""
 
     def sizes(draw):
         n, d = draw.anew().sizes(2, 1, 8)
@@ -140,7 +141,9 @@ def test_what_is_rounded_is_seen_at_each_fraction(monkeypatch):
 
     for tex in (r"F = 2^{\lfloor 7 n / 8 \rfloor}", r"e = a_{\lfloor 7 n / 8 \rfloor}"):
         found = evaluated(monkeypatch, tex, sizes)
-        assert any("special: 6 of 8" in p or "special: 7 of 8" in p for p in found["problems"])
+        assert any("special: 6 of 16" in p or "special: 7 of 16" in p for p in found["problems"])
+    seven = evaluated(monkeypatch, r"F = 2^{\lceil 8 n / 7 \rceil - 2}", sizes)
+    assert any("special: 7 of 14" in p for p in seven["problems"]), seven
 
 
 def test_an_exponent_is_a_formula(monkeypatch):

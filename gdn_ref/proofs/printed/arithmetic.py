@@ -214,7 +214,7 @@ def difference(a, b):
             return difference(x.c, y.c if isinstance(y, Multiple) else y)
     a, b = as_one_by_one(a, b)
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-        return max(distance(x, y) for x, y in zip(a, b, strict=True)), 1.0
+        return max(map(distance, a, b), default=0.0), 1.0
     if isinstance(a, tuple) or isinstance(b, tuple) or shape_of(a) != shape_of(b):
         raise Refused(f"sides of shapes {shape_of(a)} and {shape_of(b)}")
     if not (isinstance(a, np.ndarray) or is_number(a)) or callable(b):

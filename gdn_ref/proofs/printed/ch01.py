@@ -93,9 +93,9 @@ read(
 
 
 def powers(draw):
-    """Any number in the place of e, and two to seven keys."""
+    """Any number in the place of e, and one to seven keys."""
     letters = {"e": draw.anew().number(2, 3)}
-    return World(letters, ranges={"m": range(2, 8), "i": range(7), "j": range(7)})
+    return World(letters, ranges={"m": range(1, 8), "i": range(7), "j": range(7)})
 
 
 VANDERMONDE = "determinants by elimination"
@@ -106,7 +106,8 @@ printed("eq-linear-attention", from_nothing, against=LOOP, needs=EMPTY)
 printed("eq-linear-attention-recurrence", linear, against=LOOP, defines=True)
 ALL = r"\mathbf{Q} \mathbf{K} \mathbf{V}"
 printed("eq-reordering", linear, against="both products multiplied out", anything=ALL)
-printed("eq-linear-attention-state eq-linear-attention-parallel", linear, against=LOOP)
+printed("eq-linear-attention-state", lambda draw: linear(draw).from_zero("t"), against=LOOP)
+printed("eq-linear-attention-parallel", linear, against=LOOP)
 
 
 RECALLED = {

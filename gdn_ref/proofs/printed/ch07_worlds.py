@@ -94,7 +94,7 @@ def short(draw):
     T = {GENERIC: 4, UNIT: 3, DEPENDENT: 6, LONG: 2, SINGLE: 1}[case(draw)]
     _, d_k, d_v = sizes(draw)
     x = run(draw, *inputs(draw, T=T, d_k=d_k, d_v=d_v, decay=False))
-    return world_of(draw, x, decay=False)
+    return world_of(draw, x, decay=False).from_zero("r")
 
 
 @cache

@@ -12,7 +12,7 @@ from .cases import sizes
 from .ch08 import INVERSE
 from .ch10 import ABOVE
 from .check import printed
-from .rule import rule
+from .rule import rule, rule_from_zero
 from .values import entries
 from .world import World
 
@@ -24,9 +24,14 @@ GAMMAS = {
 for label, gammas in GAMMAS.items():
     no_value = dict.fromkeys(gammas, "the text: no decay is zero")
     printed(f"eq-gdn-{label}", rule, against=LOOP, excluded=cases.RESET, no_value=no_value)
-printed("eq-gdn-unrolled eq-gdn-transition", rule, against=LOOP)
-printed("eq-gdn-writes", rule, against=LOOP, equal=ABOVE)
-printed("eq-gdn-products", rule, against="products of the factors, token by token", defines=True)
+printed("eq-gdn-unrolled eq-gdn-transition", rule_from_zero, against=LOOP)
+printed("eq-gdn-writes", rule_from_zero, against=LOOP, equal=ABOVE)
+printed(
+    "eq-gdn-products",
+    rule_from_zero,
+    against="products of the factors, token by token",
+    defines=True,
+)
 printed("eq-gdn-interaction", rule, against="gdn_ref.wy.interaction", defines=True)
 printed("eq-wy-u eq-gdn-delta-split", rule, against=LOOP)
 printed("eq-gdn-w-gated", rule, against=LOOP, equal=INVERSE)

@@ -34,7 +34,7 @@ printed(
     memory,
     against="an array in memory",
     arithmetic="counted",
-    words="base stride",
+    words="(sH+h)K is the base HK is the stride",
 )
 
 

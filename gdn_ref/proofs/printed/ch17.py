@@ -30,7 +30,7 @@ def padded(draw):
 
 def slots(draw):
     """Lengths for which some sizes of a chunk leave no program idle, and others one a sequence."""
-    N = draw.one_of(*range(2, 8))
+    N = (3, 1, 5, 2, 6, 4, 7)[draw.seed % 7]
     wide = draw.one_of(*(x for x in ((5, 4), (7, 3), (9, 2), (8, 5)) if x[0] > N))
     first = next(n for n in range(wide[1], 99, wide[1]) if n % wide[0] == 1)
     lengths = [first + wide[0] * wide[1] * k for k in draw.numbers(N, 0, 2)]

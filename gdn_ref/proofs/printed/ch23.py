@@ -106,7 +106,8 @@ def erased_where_written(draw):
 printed("eq-family-recurrence", family, against=LOOP, defines=True)
 printed("eq-family-join", family_of_few, against="products of the decays, token by token")
 printed("eq-family-interaction", family, against="rows that fade, token by token", defines=True)
-printed("eq-family-unrolled eq-family-read eq-family-output eq-family-state", family, against=LOOP)
+printed("eq-family-unrolled", lambda draw: family(draw).from_zero("t"), against=LOOP)
+printed("eq-family-read eq-family-output eq-family-state", family, against=LOOP)
 SAME = "what is erased is what is written, b = k"
 printed(
     "eq-family-merged",

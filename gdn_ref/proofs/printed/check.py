@@ -110,8 +110,8 @@ def printed(
         Letters, with spaces, that others of the world determine, as `L = L_s + L_a`: they are not
         asked to be in general position.
     words : str
-        The words of the display that no one evaluates, remarks beside it or under a brace: they
-        were read beside the world.
+        The words of the display that no one evaluates, remarks beside it or under a brace, with
+        a semicolon after each equation's: they were read beside the world.
     needs : dict, optional
         Premises that the page states in words: what is needed, and a world whose data lack it
         alone. There the equation must come out false.
@@ -217,7 +217,7 @@ def _read(label, display):
 
 def _evaluated(entry, display, one_by_one):
     stated = statements(display.tex)
-    remarks = " ".join(remark for statement in stated for remark in statement.remarks)
+    remarks = "; ".join(" ".join(statement.remarks) for statement in stated if statement.remarks)
     if remarks != entry.words:
         return {"problems": [f"its words are {remarks!r}; those that were read: {entry.words!r}"]}
     draws, evaluators, gaps = [], [], []

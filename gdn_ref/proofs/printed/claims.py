@@ -1,7 +1,5 @@
 """Whether a condition holds, and of which letters a claim is made."""
 
-import itertools
-
 from . import arithmetic
 from .blocks import overlap
 from .functions import ordered
@@ -19,11 +17,6 @@ class Claims:
 
     def holds(self, node, scope, tolerance=1e-9):
         """Whether a condition holds."""
-        if node.kind == "all":
-            letters = self.free(node.parts[0]) - set(scope)
-            runs = itertools.product(*(self.world.ranges[n] for n in letters))
-            cases = [dict(zip(letters, case, strict=True)) for case in runs]
-            return all(self.holds(node.parts[0], scope | case) for case in cases)
         if node.kind == "cell":
             node = node.parts[0]
         if node.kind != "chain":

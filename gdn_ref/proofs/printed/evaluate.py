@@ -165,13 +165,14 @@ class Evaluator(Letters, Claims, Sums):
     # Functions.
 
     def do_apply(self, node, scope):
-        *scripts, argument = node.parts
-        base = next((s for s in scripts if s.kind == "down"), None)
+        base, argument = (None, *node.parts)[-2:]
         if node.info in ("max", "min") and base is not None:
             cases = self.bound(base.parts[0], None, scope)
             return {"max": max, "min": min}[node.info](
                 self.value(argument, scope | c) for c in cases
             )
+        if base is not None and node.info != "log":
+            raise Refused(f"a subscript of {node.info}")
         if node.info == "Var":
             return self.mean(argument, scope, 2) - self.mean(argument, scope) ** 2
         group, after = argument, ()

@@ -9,7 +9,7 @@ from . import values as v
 from .evaluate import Evaluator
 from .functions import ordered
 from .tree import render
-from .values import Depends, NotExact, Refused
+from .values import Depends, NoIndex, NotExact, Refused
 
 PASS, FAIL = 1e-9, 1e-6  # a true form is at most this far off, a rejected one at least this
 TIGHT = 1e-9  # how close `<=` has to come, relative to its larger side; `<`: as the world says
@@ -98,19 +98,25 @@ def sides_of(statement, number, stated, ev):
     runs = sorted(ev.free(*statement.nodes))
     for case in itertools.product(*(enumerate(ev.world.ranges[letter]) for letter in runs)):
         scope = {letter: value for letter, (_, value) in zip(runs, case, strict=True)}
-        if not all(ev.holds(c, scope) for c in statement.premises):
-            continue
-        met = all(ev.holds(c, scope) for c in statement.conditions)
+        try:
+            if not all(ev.holds(c, scope) for c in statement.premises):
+                continue
+            met = all(ev.holds(c, scope) for c in statement.conditions)
+            if not met and not statement.last_only:
+                continue
+            if chain:
+                sides = [ev.value(part, scope) for part in claim.parts[: None if met else -1]]
+            else:
+                asked = asked_for(statement, number, stated, ev.world, scope)
+                sides = [asked, ev.value(claim, scope)]
+        except NoIndex:
+            if scope.get(ev.world.before) == 0:
+                continue  # of a token 0, which there is not
+            raise
         if met:
             ev.cases[number].add(
                 tuple((letter, n) for letter, (n, _) in zip(runs, case, strict=True))
             )
-        elif not statement.last_only:
-            continue
-        if chain:
-            sides = [ev.value(part, scope) for part in claim.parts[: None if met else -1]]
-        else:
-            sides = [asked_for(statement, number, stated, ev.world, scope), ev.value(claim, scope)]
         yield scope, sides
 
 

@@ -98,22 +98,23 @@ def reduced(rows):
 
 class Rounded:
     """A floor or a ceiling of a quotient by a number: it is seen at each fraction that it can have,
-    or `7n/8`, rounded, is as good as `n - 1`."""
+    or `7n/8`, rounded, is as good as `n - 1`, and twice, or `8n/7` is as good as `n + 1`."""
 
     def __init__(self, inside, letters):
         top, bottom = sp.fraction(sp.together(inside))
         self.inside, self.bottom = sp.Poly(top, *letters), int(bottom)
         steps = [int(c) for powers, c in self.inside.terms() if any(powers)]
-        self.columns = range(self.bottom // math.gcd(*steps, self.bottom))  # the fractions
-        self.seen, self.cases = set(), 0
+        self.columns = range(2 * self.bottom // math.gcd(*steps, self.bottom))  # the fractions
+        self.seen, self.cases = {}, 0
 
     def add(self, point):
-        self.seen.add(int(self.inside(*map(int, point))) % self.bottom)
+        value = int(self.inside(*map(int, point)))
+        self.seen.setdefault(value % self.bottom, set()).add(value)
         self.cases += 1
 
     @property
     def rank(self):
-        return len(self.seen)
+        return sum(min(len(values), 2) for values in self.seen.values())
 
     @property
     def full(self):

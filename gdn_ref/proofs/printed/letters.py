@@ -18,7 +18,13 @@ BUILTIN = {
     "e": math.e, r"\mathbf{I}": Multiple(1), r"\mathbf{0}": Multiple(0),
     r"\boldsymbol{0}": Multiple(0), r"\infty": math.inf,
 }  # fmt: skip
+
 TRANSPOSE = Node("up", (Node("mark", (), r"\top"),))
+
+
+def _bracket(index):
+    """What an index stands in: that of a chunk, `[n]`, or of a call, `(j)`, is not a token's."""
+    return index.info if index.kind == "group" else ""
 
 
 class Letters:
@@ -43,6 +49,8 @@ class Letters:
     def do_scripted(self, node, scope):
         base, *scripts = node.parts
         if base.info == r"\mathbb{R}":
+            if [script.kind for script in scripts] != ["up"]:
+                raise Refused("a set of matrices that has more than a shape")
             return self.value(scripts[0].parts[0], scope)
         if base.kind == "letter":
             return self.named(node, scope)
@@ -64,6 +72,8 @@ class Letters:
                 script = next((s for s in rest if s.kind == kind and s != TRANSPOSE), None)
                 family = self.world.letters.get(text + mark) if script else None
                 if family is not None:
+                    if _bracket(script.parts[0]) != family.bracket:
+                        raise Refused(f"an index in other brackets: {render(node)}")
                     indices = self.indices(script.parts[0], scope)
                     found = family[indices]
                     self.note(node, text + mark, found, len(indices))

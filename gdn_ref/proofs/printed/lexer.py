@@ -26,6 +26,7 @@ SPACING = {r"\,", r"\;", r"\:", r"\!", r"\ ", r"\displaystyle", r"\left", r"\rig
 SPACING |= {rf"\{size}{side}" for size in ("big", "Big", "bigg", "Bigg") for side in ("", "l", "r")}
 FONTS = {r"\mathbf", r"\boldsymbol", r"\mathcal", r"\mathbb", r"\mathrm", r"\operatorname"}
 WORDS = {r"\text", r"\texttt"}
+TABLES = {"aligned", "cases", "pmatrix", "smallmatrix"}
 ACCENTS = {r"\tilde", r"\bar", r"\hat"}
 GREEK = """alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi pi
     rho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi
@@ -107,13 +108,16 @@ class _Lexer:
             return [Token("NAME" if name else "TEXT", text, at)]
         if piece in (r"\begin", r"\end"):
             name = self.argument()
+            if name not in TABLES:
+                raise NotRead(f"no meaning is known for a table {name}")
             return [] if name == "aligned" else [Token(piece[1:].upper(), name, at)]
         if piece == r"\underbrace":  # what stands under the brace is a remark
             inside = self.braced()
             if self.peek() == "_":
                 self.i += 1
                 words = " ".join(token.text for token in _Lexer(self.argument()).run())
-                inside.append(Token("REMARK", words, at))
+                of = "".join(token.text for token in inside[1:-1])
+                inside.append(Token("REMARK", f"{of} is the {words}", at))
             return inside
         if KINDS.get(piece) in ("FRAC", "BINOM"):
             return [Token(KINDS[piece], piece, at), *self.braced(), *self.braced()]

@@ -214,6 +214,8 @@ class _Edits(Meanings):
                 index = Node("tuple", new)
             else:
                 index = replace(inside, parts=new)
+            if script.parts[0].kind == "group":
+                index = replace(script.parts[0], parts=(index,))
             edited = replace(script, parts=(index,))
             parts = tuple(edited if p is script else p for p in node.parts)
             edited = replace(node, parts=parts)

@@ -23,7 +23,7 @@ from .values import Depends, Family, Multiple, Refused
 from .world import LETTERS
 
 PLACES = ("claim", "conditions", "premises")
-SILENT = ("group", "cell", "table", "chain", "row", "mark", "up", "down", "all", "slice", "dots")
+SILENT = ("group", "cell", "table", "chain", "row", "mark", "up", "down", "slice", "dots")
 
 
 def doubles(stated, rejected, label):

@@ -229,3 +229,13 @@ def with_letters(world, letters, **ranges):
 def ungated(draw: Draw):
     """The delta rule: nothing decays."""
     return rule(draw, decay=False)
+
+
+def rule_from_zero(draw: Draw):
+    """The gated rule, of which r tokens are asked, none among them."""
+    return rule(draw).from_zero("r")
+
+
+def ungated_from_zero(draw: Draw):
+    """The same where nothing decays."""
+    return ungated(draw).from_zero("r")

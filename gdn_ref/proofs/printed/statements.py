@@ -71,7 +71,7 @@ def _in_table(row):
 
 
 def _sets_a_condition(token):
-    return token.kind == "TEXT" and token.text.split()[:1] in (["if"], ["for"])
+    return token.kind == "TEXT" and token.text in ("if", "for")
 
 
 def _names_a_row(token):
@@ -97,6 +97,8 @@ def _row(row):
         if not claim:
             raise NotRead("a condition of nothing")
         remarks, claim = tuple(t.text for t in (*remarks, *behind)), parse(claim)
+        if words and claim.kind == "chain":
+            raise NotRead(f"words before an equation: {words!r}")
         last = _said_last(part) and claim.kind == "chain" and len(claim.parts) > 2
         yield Statement(claim, conditions, premises, words, remarks, last)
 
@@ -161,9 +163,7 @@ def _conditions(part):
     conditions, remarks = [], []
     for at in reversed(_outside(part, "TEXT")):
         if _sets_a_condition(part[at]):
-            every = part[at].text.endswith("all")
-            for condition in _parted(part[at + 1 :]):
-                conditions.append(Node("all", (parse(condition),)) if every else parse(condition))
+            conditions += map(parse, _parted(part[at + 1 :]))
         elif _trim(part[at + 1 :]):
             raise NotRead(f"words in the middle of a claim: {part[at].text!r}")
         else:

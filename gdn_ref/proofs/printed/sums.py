@@ -31,6 +31,8 @@ class Sums:
     def bound(self, condition, upper, scope):
         """The values of the letters that a sum binds: those that run and are not given yet."""
         if upper is not None:
+            if condition.kind != "chain" or condition.info != ("=",):
+                raise Refused("a bound that is not where a sum begins")
             letter, low = condition.parts
             low, high = (whole(self.value(p, scope)) for p in (low, upper))
             return [{render(letter): i} for i in range(low, high + 1)]
@@ -105,7 +107,8 @@ def _indexed(node):
     index = node.parts[place].parts[0]
 
     def put(number):
-        script = Node("down", (Node("number", (), str(number)),))
+        new = Node("number", (), str(number))
+        script = Node("down", (replace(index, parts=(new,)) if index.kind == "group" else new,))
         return replace(node, parts=(*node.parts[:place], script, *node.parts[place + 1 :]))
 
     return put("i"), index, put

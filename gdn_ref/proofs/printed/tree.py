@@ -209,8 +209,6 @@ def _text(node):
         return f"{left}:{parts[-1] if info[1] else ''}"
     if kind in ("big", "apply"):
         return _joined([info if kind == "big" else rf"\{info}", *parts])
-    if kind == "all":
-        return rf"\text{{all }} {parts[0]}"
     rows = r" \\ ".join(parts) if kind == "table" else " & ".join(parts)
     return rf"\begin{{{info}}}{rows}\end{{{info}}}" if kind == "table" else rows
 

@@ -19,6 +19,10 @@ class Refused(Exception):
     """The expression has no value: shapes that do not fit, an unknown letter, no such index."""
 
 
+class NoIndex(Refused):
+    """A family has no value under this index: there is no token 0."""
+
+
 class NoValue(Refused):
     """A division by zero, an inverse of what has none, a logarithm or a root of too little."""
 
@@ -36,9 +40,11 @@ class Multiple:
 
 @dataclass(frozen=True)
 class Family:
-    """Values under indices: `at(*indices)`, which refuses an index that does not exist."""
+    """Values under indices: `at(*indices)`, which refuses an index that does not exist. Where the
+    index stands in brackets, `[n]` of a chunk or `(j)` of a call, `bracket` says in which."""
 
     at: Callable
+    bracket: str = ""
 
     def __getitem__(self, indices):
         return called(self.at, *indices)
@@ -90,14 +96,14 @@ def entries(array, first=1):
     return Family(at)
 
 
-def listed(values, first=1):
+def listed(values, first=1, bracket=""):
     """The items of a list (states, say) under one index that counts from `first`."""
     values = list(values)
 
     def at(*indices):
         return values[_places(indices, (len(values),), first)[0]]
 
-    return Family(at)
+    return Family(at, bracket)
 
 
 def columns(rows, first=1):
@@ -112,7 +118,7 @@ def _places(indices, shape, first):
     places = []
     for index, size in zip(indices, shape, strict=False):
         if not counts(index) or not first <= index < first + size:
-            raise Refused(f"no index {index}")
+            raise NoIndex(f"no index {index}")
         places.append(int(index) - first)
     if len(places) != len(indices):
         raise Refused("too many indices")

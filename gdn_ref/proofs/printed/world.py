@@ -45,6 +45,8 @@ class World:
     near      how close an inequality has to come at its closest, relative to its larger side;
               inf: it need not come close
     about     how close an approximation has to be in each case
+    before    a letter that counts tokens from zero, before the first one: at zero nothing is
+              claimed that needs a token 0
     """
 
     letters: dict
@@ -52,6 +54,7 @@ class World:
     outcomes: list = field(default_factory=list)
     near: float = 1e-9
     about: float = 1e-9
+    before: str = ""
 
     def __post_init__(self):
         self.letters = {canonical(key): value for key, value in self.letters.items()}
@@ -65,6 +68,12 @@ class World:
         """This world with more letters, or with other meanings."""
         more = {canonical(key): value for key, value in letters.items()}
         return replace(self, letters=self.letters | more)
+
+    def from_zero(self, letter):
+        """This world with a letter that counts tokens from before the first one. It begins with
+        the first, or what has a value at zero alone would have one."""
+        first, *others = self.ranges[letter]
+        return replace(self, ranges=self.ranges | {letter: [first, 0, *others]}, before=letter)
 
     def replaced(self, letters):
         """The same with other values of some letters, whose keys are canonical."""
