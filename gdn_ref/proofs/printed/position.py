@@ -38,7 +38,7 @@ from .values import Depends, Refused
 from .world import canonical
 
 STILL = 5  # in how many rounds of draws nothing new is seen, before the sizes are called special
-SECONDS = 10  # of a core, for draws; a true display takes three at most, eq-hybrid-flops
+SECONDS = 20  # of a core, for draws; a true display takes three, with others beside it ten
 SPARE = 3  # how many draws a column are seen before the sizes are called special
 
 
