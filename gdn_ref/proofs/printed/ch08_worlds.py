@@ -27,7 +27,7 @@ from .values import Depends, Family, Refused, columns
 from .world import World
 
 
-def among(values):
+def among(values, bracket=""):
     """A family with these indices and no others."""
 
     def at(index):
@@ -35,7 +35,7 @@ def among(values):
             raise Refused(f"no index {index}")
         return values[index]
 
-    return Family(at)
+    return Family(at, bracket)
 
 
 @cache
@@ -110,7 +110,7 @@ def eight(draw):
         return found
 
     letters = {
-        r"\mathbf{X}^": among({b: blocks(b) for b in (*halves, C)}),
+        r"\mathbf{X}^": among({b: blocks(b) for b in (*halves, C)}, "("),
         r"\mathbf{L}_": among({b: quarter(C, b).astype(int) for b in halves}),
     }
     return with_letters(world, letters, b=halves)

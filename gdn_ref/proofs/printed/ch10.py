@@ -10,7 +10,7 @@ LOOP = "the token loop"
 
 STEP = {"against": "gdn_ref's step", "defines": True}
 printed("eq-gdn-recurrence", rule, **STEP)
-printed("eq-gdn-step", rule, words="decay read correct write read out", **STEP)
+printed("eq-gdn-step", rule, words="decay; read; correct; write; read out", **STEP)
 printed("eq-gdn-residual", w.crossing, against=LOOP)
 printed("eq-gdn-rows", w.rows, against=LOOP)
 printed("eq-gdn-clear", w.ranks, against=LOOP, needs={"no decay": w.decaying_ranks})

@@ -87,7 +87,7 @@ def packed(draw):
         r"\boldsymbol{\delta}_": columns(np.array(deltas)),
         r"\boldsymbol{o}_": columns(np.array([S @ q for S, q in zip(after, x.q, strict=True)])),
         r"\gamma_": listed([np.prod(x.alpha[b[owner[t]] : t + 1]) for t in range(x.T)]),
-        r"\Gamma_": entries(Gamma), r"\mathbf{S}^": listed(first), "b_": listed(b),
+        r"\Gamma_": entries(Gamma), r"\mathbf{S}^": listed(first, bracket="("), "b_": listed(b),
         "n": Depends(lambda at: owner[at["t"] - 1] + 1), r"\mathbf{S}_": listed(after),
         r"\tilde{\mathbf{S}}_": listed(x.states(first[0], 0, x.T), 0),
         r"\mathbf{F}_": listed([x.linear(t, t + 1) for t in range(x.T)]),
@@ -150,7 +150,10 @@ def rounded(draw):
         off = off + R[j]
         drift.append(off - true)
     F = [x.linear(n * j, n * (j + 1)) for j in range(calls)]
-    letters = {r"\mathbf{D}_": listed(drift), r"\mathbf{R}_": listed(R), r"\mathbf{F}_": listed(F)}
+    letters = {
+        r"\mathbf{D}_": listed(drift), r"\mathbf{R}_": listed(R),
+        r"\mathbf{F}_": listed(F, bracket="("),
+    }  # fmt: skip
     return World(letters, {"j": range(1, calls + 1), "J": range(1, calls + 1)})
 
 

@@ -24,7 +24,7 @@ from .noise import idle, noise
 from .position import alone, settle
 from .slips import slips
 from .source import displays
-from .special import constants, ends, intervals, powers, unsolved
+from .special import constants, ends, intervals, matrices, powers, unsolved
 from .statements import statements
 from .tree import render
 from .undefined import undefined
@@ -109,8 +109,8 @@ def printed(
         Letters, with spaces, that others of the world determine, as `L = L_s + L_a`: they are not
         asked to be in general position.
     words : str
-        The words of the display that no one evaluates, remarks beside it or under a brace: they
-        were read beside the world.
+        The words of the display that no one evaluates, remarks beside it or under a brace, those of
+        two claims with `; ` between them: they were read beside the world.
     needs : dict, optional
         Premises that the page states in words: what is needed, and a world whose data lack it
         alone. There the equation must come out false.
@@ -216,7 +216,7 @@ def _read(label, display):
 
 def _evaluated(entry, display, one_by_one):
     stated = statements(display.tex)
-    remarks = " ".join(remark for statement in stated for remark in statement.remarks)
+    remarks = "; ".join(" ".join(statement.remarks) for statement in stated).strip("; ")
     if remarks != entry.words:
         return {"problems": [f"its words are {remarks!r}; those that were read: {entry.words!r}"]}
     draws, evaluators, gaps = [], [], []
@@ -254,6 +254,7 @@ def _evaluated(entry, display, one_by_one):
     found["problems"] += [f"a sum ends at a number: {x}" for x in ends(stated)]
     found["problems"] += [f"powers are special: {x}" for x in powers(stated, evaluators[0])]
     found["problems"] += [f"may have other roots: {x}" for x in unsolved(stated, evaluators[0])]
+    found["problems"] += [f"a matrix for a number: {x}" for x in matrices(stated, evaluators[0])]
     nowhere = set(undefined(stated, evaluators[0]))
     for x in sorted(nowhere ^ set(entry.no_value)):
         found["problems"].append(f"{'may' if x in nowhere else 'does not'} divide by zero: {x}")

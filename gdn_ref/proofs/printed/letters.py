@@ -64,6 +64,9 @@ class Letters:
                 script = next((s for s in rest if s.kind == kind and s != TRANSPOSE), None)
                 family = self.world.letters.get(text + mark) if script else None
                 if family is not None:
+                    inside = script.parts[0]
+                    if (inside.info if inside.kind == "group" else "") != family.bracket:
+                        raise Refused(f"other brackets at {render(node)}")
                     indices = self.indices(script.parts[0], scope)
                     found = family[indices]
                     self.note(node, text + mark, found, len(indices))
@@ -108,6 +111,8 @@ class Letters:
                 value = value.T if isinstance(value, np.ndarray) else value
                 if not (isinstance(value, np.ndarray | Multiple) or v.is_number(value)):
                     raise Refused("a transpose of what is no matrix")
+            elif inside.kind == "group":
+                raise Refused("a power in brackets")
             else:
                 value = arithmetic.power(value, self.value(inside, scope))
         return value

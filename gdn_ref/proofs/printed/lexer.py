@@ -26,6 +26,7 @@ SPACING = {r"\,", r"\;", r"\:", r"\!", r"\ ", r"\displaystyle", r"\left", r"\rig
 SPACING |= {rf"\{size}{side}" for size in ("big", "Big", "bigg", "Bigg") for side in ("", "l", "r")}
 FONTS = {r"\mathbf", r"\boldsymbol", r"\mathcal", r"\mathbb", r"\mathrm", r"\operatorname"}
 WORDS = {r"\text", r"\texttt"}
+TABLES = {"aligned", "pmatrix", "cases"}
 ACCENTS = {r"\tilde", r"\bar", r"\hat"}
 GREEK = """alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi pi
     rho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi
@@ -107,6 +108,8 @@ class _Lexer:
             return [Token("NAME" if name else "TEXT", text, at)]
         if piece in (r"\begin", r"\end"):
             name = self.argument()
+            if name not in TABLES:
+                raise NotRead(f"no meaning is known for a table {name}")
             return [] if name == "aligned" else [Token(piece[1:].upper(), name, at)]
         if piece == r"\underbrace":  # what stands under the brace is a remark
             inside = self.braced()

@@ -95,7 +95,7 @@ def chunks(draw):
     parts = [slice(a, b) for a, b in zip(cuts, cuts[1:], strict=False)]
     masks = [np.tril(np.ones((b - a,) * 2, int)) for a, b in zip(cuts, cuts[1:], strict=False)]
     letters = {
-        r"\mathbf{S}_0": S, r"\mathbf{S}_": listed([states[cut] for cut in cuts]),
+        r"\mathbf{S}_0": S, r"\mathbf{S}_": listed([states[cut] for cut in cuts], bracket="["),
         r"\mathbf{M}": Depends(lambda at: masks[at["n"] - 1]),
     }  # fmt: skip
     for letter, rows in {"Q": q, "K": k, "V": v, "O": outputs}.items():

@@ -65,7 +65,7 @@ def _other(draw, value):
             key = tuple(str(i) for i in indices)
             return made.setdefault(key, _other(Draw(draw.exact, draw.seed + len(made)), old))
 
-        return Family(at)
+        return replace(value, at=at)
     if isinstance(value, Depends):
         return Depends(lambda scope: draw.other(value.given(scope)))
     if isinstance(value, Multiple):

@@ -41,6 +41,7 @@ def statements(tex):
 
 # Rows and what parts them.
 
+SETS_A_CONDITION = ("if", "for", "if all", "for all")  # `if and only if` says more
 CONTINUES = ("RELATION", "SIGN", "CDOT", "ODOT", "IMPLIES")
 
 
@@ -71,7 +72,7 @@ def _in_table(row):
 
 
 def _sets_a_condition(token):
-    return token.kind == "TEXT" and token.text.split()[:1] in (["if"], ["for"])
+    return token.kind == "TEXT" and token.text in SETS_A_CONDITION
 
 
 def _names_a_row(token):

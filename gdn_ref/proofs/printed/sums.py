@@ -32,6 +32,8 @@ class Sums:
         """The values of the letters that a sum binds: those that run and are not given yet."""
         if upper is not None:
             letter, low = condition.parts
+            if render(letter) in {*scope, *self.world.letters}:
+                raise Refused(f"a sum over {render(letter)}, which is given already")
             low, high = (whole(self.value(p, scope)) for p in (low, upper))
             return [{render(letter): i} for i in range(low, high + 1)]
         if condition.kind == "chain" and condition.info == (r"\to",):  # over the paths of a world
@@ -41,6 +43,9 @@ class Sums:
         names = [n for n in dict.fromkeys(inside) if n in self.world.ranges and n not in scope]
         if not names:
             raise Refused("a sum that binds no letter")
+        two = condition.kind == "chain" and len(condition.parts) == 2
+        if two and condition.parts[0].mentions.isdisjoint(names):
+            raise Refused(f"a sum over what is given: {render(condition)}")
         runs = itertools.product(*(self.world.ranges[n] for n in names))
         cases = [dict(zip(names, case, strict=True)) for case in runs]
         if condition.kind != "chain":
@@ -105,7 +110,10 @@ def _indexed(node):
     index = node.parts[place].parts[0]
 
     def put(number):
-        script = Node("down", (Node("number", (), str(number)),))
+        number = Node("number", (), str(number))
+        script = Node(
+            "down", (replace(index, parts=(number,)) if index.kind == "group" else number,)
+        )
         return replace(node, parts=(*node.parts[:place], script, *node.parts[place + 1 :]))
 
     return put("i"), index, put

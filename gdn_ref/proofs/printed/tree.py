@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from .lexer import NotRead
+from .lexer import ENDS_OPERAND, NotRead
+from .strict import strict
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,13 @@ def _parser():
             for token in found:
                 yield Token(token.kind, token.text, start_pos=token.at)
 
+    def _apart(children):
+        """The factors; what a dot parts from a letter is not its argument."""
+        for before, child in zip([None, *children], children, strict=False):
+            dotted = getattr(before, "type", "") == "CDOT"
+            if isinstance(child, Node):
+                yield Node("group", (child,), "{") if dotted and is_argument(child) else child
+
     class Build(Transformer):
         """Nodes from the rules of the grammar; a rule with a single part is that part."""
 
@@ -96,6 +104,8 @@ def _parser():
                 return Node("chain", parts, operators) if operators else parts[0]
             if rule == "quotient" and named & {"MOD", "TIMES"}:
                 return Node("remainder" if "MOD" in named else "times", parts)
+            if rule == "product":
+                parts = tuple(_apart(children))
             if rule in ("product", "hadamard", "quotient", "factor", "side", "tuple"):
                 if len(parts) == 1:
                     return parts[0]
@@ -133,10 +143,17 @@ def parse(found):
     """One claim, from its tokens."""
     from lark.exceptions import UnexpectedInput
 
+    for before, space, after in zip(found, found[1:], found[2:], strict=False):
+        if (
+            space.kind == "QUAD"
+            and before.kind in ENDS_OPERAND
+            and after.kind in ("NAME", "NUMBER")
+        ):
+            raise NotRead(f"two things side by side: {before.text} and {after.text}")
     found = [t for i, t in enumerate(found) if t.kind != "QUAD" and not _ends_cell(found, i)]
     grammar, build = _parser()
     try:
-        return build.transform(grammar.parse(found))
+        return strict(build.transform(grammar.parse(found)))
     except UnexpectedInput as error:
         at = getattr(error, "pos_in_stream", None)
         token = getattr(error, "token", None)
@@ -150,6 +167,12 @@ def _ends_cell(found, i):
     """A comma that only ends a cell of a table."""
     after = next((t.kind for t in found[i + 1 :] if t.kind != "QUAD"), "")
     return found[i].kind == "COMMA" and after in ("CELL", "ROW", "END")
+
+
+def is_argument(node):
+    """Whether a letter before it may be applied to it: `(x)`, or a power of that."""
+    first = node.parts[0] if node.kind == "scripted" else node
+    return first.kind == "group" and first.info == "("
 
 
 # TeX again.

@@ -188,7 +188,7 @@ def _world(world, letter, at):
 def _put(value, at):
     """A number at a place, an array scaled by it; an index or a size only where it counts."""
     if isinstance(value, Family):
-        return Family(lambda *indices: _put(value[indices], at))
+        return replace(value, at=lambda *indices: _put(value[indices], at))
     if isinstance(value, Depends):
         return Depends(lambda scope: _put(value.given(scope), at))
     if isinstance(value, np.ndarray):

@@ -9,6 +9,7 @@ zero.
 """
 
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -90,7 +91,7 @@ def _touches_zero(of, shape, power):
 def _plus(value, more):
     """A value, or each of a family, and so much more."""
     if isinstance(value, Family):
-        return Family(lambda *indices: _plus(value[indices], more))
+        return replace(value, at=lambda *indices: _plus(value[indices], more))
     if isinstance(value, Depends):
         return Depends(lambda scope: _plus(value.given(scope), more))
     return value + (more if np.ndim(more) else float(more))

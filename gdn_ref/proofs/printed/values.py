@@ -36,9 +36,11 @@ class Multiple:
 
 @dataclass(frozen=True)
 class Family:
-    """Values under indices: `at(*indices)`, which refuses an index that does not exist."""
+    """Values under indices: `at(*indices)`, which refuses an index that does not exist; `bracket`
+    opens the indices on the page, `[` for chunks, `(` for ranks."""
 
     at: Callable
+    bracket: str = ""
 
     def __getitem__(self, indices):
         return called(self.at, *indices)
@@ -90,14 +92,14 @@ def entries(array, first=1):
     return Family(at)
 
 
-def listed(values, first=1):
+def listed(values, first=1, bracket=""):
     """The items of a list (states, say) under one index that counts from `first`."""
     values = list(values)
 
     def at(*indices):
         return values[_places(indices, (len(values),), first)[0]]
 
-    return Family(at)
+    return Family(at, bracket)
 
 
 def columns(rows, first=1):
