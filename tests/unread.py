@@ -39,6 +39,8 @@ READ_PAST = [  # until what has no meaning was not read, and a change was no num
 
 # Slips of the same kinds, of which a form beside them was refused, or the reader lost its way.
 BESIDE = [
+    ("eq-hybrid-recall", r"\frac1m\,\ln\frac{(n-1)(1-\varepsilon)}{\varepsilon}", r"\ln\frac{(n-1)(1-\varepsilon)}{\varepsilon}\,\frac1m"),  # the logarithm of both
+    ("eq-grad-memory", r"\frac{N}{m}+m-1", r"\Bigl[\frac{N}{m}\Bigr]+m-1"),  # rounded down: three chunks, segments of two
     ("eq-gate-gradient", r"\partial g_t / \partial\, \texttt{A\_log} &= g_t", r"\frac{\partial a_t}{\partial\, \texttt{A\_log}}\,A\,\sigma(x_t) &= -g_t"),  # the same
     ("eq-decay-gate", r"\mathrm{softplus}(x_t)", r"\mathrm{softplus}'(x_t)"),  # the derivative of softplus
     ("eq-tracking-life", r"-\ln\rho", r"-\ln'\rho"),  # the derivative of ln

@@ -78,7 +78,7 @@ def value(tex, world=WORLD, **scope):
         (r"\max_i x_i", 30),
         (r"\ln e^3", 3.0),
         (r"\log_2 8", 3.0),
-        (r"\cos 2z\,a", 2 * math.cos(1.0)),
+        (r"\cos 2z\,(a)", 2 * math.cos(1.0)),
         (r"\mathrm{softplus}(z)", math.log1p(math.exp(0.5))),
     ],
 )

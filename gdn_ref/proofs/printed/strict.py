@@ -4,43 +4,65 @@ r"""What an evaluator would read past: it is not read.
 
 `\mathbb{E}_{\boldsymbol{v}}` is a mean over something, `\log_2^\ast` and `\mathrm{tril}^\top` are
 other functions, `\sum'` leaves a term out, and so does `\sum_{m>0}^{n-1}`. `\mathrm{tr}[x]^2` and
-`\mathbb{E}[x]^2` are squares of what stands before. One reader of `a/b\cdot c` divides by c.
+`\mathbb{E}[x]^2` are squares of what stands before, and `[x]` alone is a whole number to some. One
+reader of `a/b\cdot c` divides by c, one of `\ln x\,y` takes the logarithm of both.
 """
+
+from itertools import pairwise
 
 from .lexer import NotRead
 
 SCRIPTS = {"log": [["down"]], "max": [[], ["down"]], "min": [[], ["down"]]}  # of functions
+CLOSED = ("group", "norm", "bar", "floor", "ceil", "root")
 
 
 def strict(tree):
     """The tree, if all that is written in it has a meaning."""
     for node in tree.walk():
-        if not READ.get(node.kind, _all)(node):
+        if not _read(node):
             raise NotRead(f"no meaning is known for all of {node.text}")
     return tree
 
 
-def _all(node):
-    return True
+def _read(node):
+    """Whether all of this node is; its parts are asked by themselves."""
+    indexed = node.kind in ("down", "up") or _kinds(node.parts[1:2]) == ["down"]
+    if not indexed and any(map(_in_square_brackets, node.parts)):
+        return False
+    return READ.get(node.kind, lambda node: True)(node)
+
+
+def _in_square_brackets(node):
+    """One thing: two are an interval."""
+    return node.kind == "group" and node.info == "[" and node.parts[0].kind != "tuple"
 
 
 def _quotient(node):
     return all(divisor.kind != "product" for divisor in node.parts[1:])
 
 
+def _product(node):
+    """What a function of a bare letter stands before is brackets, or it would be its argument."""
+    return all(x.kind == "group" for f, x in pairwise(node.parts) if _is_bare(f))
+
+
+def _is_bare(node):
+    argument = node.parts[-1] if node.kind == "apply" else node
+    base = argument.parts[0] if argument.kind == "scripted" else argument
+    return node.kind == "apply" and base.kind not in CLOSED
+
+
 def _apply(node):
-    *scripts, argument = node.parts
-    return _kinds(scripts) in SCRIPTS.get(node.info, [[]]) and not _goes_on(argument)
+    return _kinds(node.parts[:-1]) in SCRIPTS.get(node.info, [[]])
 
 
 def _big(node):
-    *scripts, body = node.parts
+    scripts = node.parts[:-1]
     if node.info == r"\mathbb{E}":
-        return not scripts and not _goes_on(body)
-    if _kinds(scripts) != ["down", "up"]:
-        return _kinds(scripts) == ["down"]
-    low = scripts[0].parts[0]
-    return low.kind == "chain" and low.info == ("=",)
+        return not scripts
+    if _kinds(scripts) == ["down", "up"]:
+        return scripts[0].parts[0].info == ("=",)
+    return _kinds(scripts) == ["down"]
 
 
 def _scripted(node):
@@ -52,18 +74,10 @@ def _scripted(node):
     return all(s.kind != "prime" and s.parts[0].kind != "group" for s in scripts)
 
 
-def _kinds(scripts):
-    return [script.kind for script in scripts]
+def _kinds(nodes):
+    return [node.kind for node in nodes]
 
 
-def _goes_on(node):
-    """Whether a power or a factor stands behind square brackets."""
-    first = node.parts[0] if node.kind == "product" else node
-    behind = first is not node
-    if first.kind == "scripted":
-        behind |= first.parts[1].kind == "up"
-        first = first.parts[0]
-    return behind and first.kind == "group" and first.info == "["
-
-
-READ = {"quotient": _quotient, "apply": _apply, "big": _big, "scripted": _scripted}
+READ = {
+    "quotient": _quotient, "product": _product, "apply": _apply, "big": _big, "scripted": _scripted,
+}  # fmt: skip
