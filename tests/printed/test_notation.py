@@ -152,6 +152,7 @@ ALL = "no meaning is known for all of"
         (r"\begin{aligned}\end{aligned}", "nothing is stated"),
         (r"a = b \quad \text{if and only if } c = 0", "words in the middle"),
         (r"a = b \quad c", "two things side by side"),
+        (r"a = 4\,4\,b", "two numbers side by side: 4 and 4"),
         (r"a = \begin{vmatrix} b \end{vmatrix}", "no meaning is known for a table vmatrix"),
         (r"a/bc", ALL),
         (r"a/b\cdot c", ALL),

@@ -6,6 +6,7 @@ render(node)     a tree as TeX again, for messages and for names
 
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
 
 from .lexer import ENDS_OPERAND, NotRead
@@ -143,13 +144,7 @@ def parse(found):
     """One claim, from its tokens."""
     from lark.exceptions import UnexpectedInput
 
-    for before, space, after in zip(found, found[1:], found[2:], strict=False):
-        if (
-            space.kind == "QUAD"
-            and before.kind in ENDS_OPERAND
-            and after.kind in ("NAME", "NUMBER")
-        ):
-            raise NotRead(f"two things side by side: {before.text} and {after.text}")
+    _no_two_side_by_side(found)
     found = [t for i, t in enumerate(found) if t.kind != "QUAD" and not _ends_cell(found, i)]
     grammar, build = _parser()
     try:
@@ -161,6 +156,17 @@ def parse(found):
         what = "the end" if token is None or token.type == "$END" else f"{str(token)!r}"
         where = "" if at is None or what == "the end" else f" at character {at}"
         raise NotRead(f"did not expect {what}{where} of: {near}") from None
+
+
+def _no_two_side_by_side(found):
+    """Two things with a wide space between them, or two numbers, are no product."""
+    for before, after in pairwise(found):
+        if before.kind == after.kind == "NUMBER":
+            raise NotRead(f"two numbers side by side: {before.text} and {after.text}")
+    for before, space, after in zip(found, found[1:], found[2:], strict=False):
+        apart = space.kind == "QUAD" and after.kind in ("NAME", "NUMBER")
+        if apart and before.kind in ENDS_OPERAND:
+            raise NotRead(f"two things side by side: {before.text} and {after.text}")
 
 
 def _ends_cell(found, i):
