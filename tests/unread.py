@@ -36,6 +36,7 @@ READ_PAST = [  # until what has no meaning was not read, and a change was no num
     ("eq-transition-norm", r"\|\mathbf{F}\|_2 =", r"\|\mathbf{F}\|_2' ="),  # the dual norm
     ("eq-gate-gradient", r"\partial g_t / \partial\, \texttt{A\_log} &= g_t", r"A\,\sigma(x_t)\,\partial a_t / \partial\, \texttt{A\_log} &= -g_t"),  # two inputs: 0
     ("eq-grad-flops", r"16\,C\,d_kd_v", r"4\,4\,C\,d_kd_v"),  # forty-four
+    ("eq-gdn-rows", r"[\boldsymbol{v}_t]_i", r"(\boldsymbol{v}_t)_{(i)}"),  # its i-th smallest entry
 ]  # fmt: skip
 
 # Slips of the same kinds, of which a form beside them was refused, or the reader lost its way.

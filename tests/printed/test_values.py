@@ -221,7 +221,8 @@ def test_what_follows_from_an_index():
         ("x_{(1)}", r"other brackets at x_{\(1\)}"),
         ("p_1", "other brackets at p_{1}"),
         ("p_{[1]}", "other brackets at p"),
-        ("a^{(2)}", "a power in brackets"),
+        ("a^{(2)}", "an index or a power in brackets"),
+        (r"(\mathbf{A})_{[ij]}", "an index or a power in brackets"),
         (r"\sum_{j=1}^{b} x_j m", "a sum over j, which is given already"),
     ],
 )

@@ -11,7 +11,7 @@ import numpy as np
 from . import arithmetic
 from . import values as v
 from .claims import runs_through_indices
-from .tree import Node, render
+from .tree import Node, bracket, render
 from .values import Depends, Multiple, Refused
 
 BUILTIN = {
@@ -64,8 +64,7 @@ class Letters:
                 script = next((s for s in rest if s.kind == kind and s != TRANSPOSE), None)
                 family = self.world.letters.get(text + mark) if script else None
                 if family is not None:
-                    inside = script.parts[0]
-                    if (inside.info if inside.kind == "group" else "") != family.bracket:
+                    if bracket(script.parts[0]) != family.bracket:
                         raise Refused(f"other brackets at {render(node)}")
                     indices = self.indices(script.parts[0], scope)
                     found = family[indices]
@@ -101,6 +100,8 @@ class Letters:
                 value = self.given(value, scope)
             if script.kind == "prime":
                 raise Refused("a prime on what is no letter")
+            if bracket(inside):
+                raise Refused("an index or a power in brackets")
             if script.kind == "down":
                 if not isinstance(value, np.ndarray):
                     raise Refused("an index on what has no entries")
@@ -111,8 +112,6 @@ class Letters:
                 value = value.T if isinstance(value, np.ndarray) else value
                 if not (isinstance(value, np.ndarray | Multiple) or v.is_number(value)):
                     raise Refused("a transpose of what is no matrix")
-            elif inside.kind == "group":
-                raise Refused("a power in brackets")
             else:
                 value = arithmetic.power(value, self.value(inside, scope))
         return value

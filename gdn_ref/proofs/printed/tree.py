@@ -64,6 +64,16 @@ class Node:
             yield from part.walk()
 
 
+def braced(node):
+    """A term as it may stand anywhere: braces are no brackets."""
+    return Node("group", (node,), "{")
+
+
+def bracket(node):
+    """What opens the brackets of an index or of an exponent, if it has any."""
+    return node.info if node.kind == "group" and node.info != "{" else ""
+
+
 # The grammar.
 
 
@@ -87,7 +97,7 @@ def _parser():
         for before, child in zip([None, *children], children, strict=False):
             dotted = getattr(before, "type", "") == "CDOT"
             if isinstance(child, Node):
-                yield Node("group", (child,), "{") if dotted and is_argument(child) else child
+                yield braced(child) if dotted and is_argument(child) else child
 
     class Build(Transformer):
         """Nodes from the rules of the grammar; a rule with a single part is that part."""
