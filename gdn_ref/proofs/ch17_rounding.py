@@ -37,11 +37,9 @@ def roundings_travel(later=lambda j: j, calls=CALLS):
         return total
 
     def printed(at):
+        names = r"\mathbf{{R}}_{{{}}}", r"\mathbf{{F}}_{{({})}}"
         until = range(1, at("J") + 1)
-        return travelled(
-            [at(rf"\mathbf{{R}}_{j}") for j in until],
-            [at(rf"\mathbf{{F}}_{{({j})}}") for j in until],
-        )
+        return travelled(*([at(name.format(j)) for j in until] for name in names))
 
     on_page("eq-drift-sum", printed)
     x = modular_tokens(C=3 * CALLS, d_k=8, d_v=6, number_of_chunks=1)

@@ -51,7 +51,7 @@ def test_an_error_on_the_way_is_no_verdict(page):
     found = page("a = bc", lambda draw: 1 / 0)
     (line,) = report.printed_complaints(found)
     assert line == f"CRASHED {PLACE}: ZeroDivisionError: division by zero"
-    found = page("a = fb", GENERIC | {"f": lambda x: {}[x]})
+    found = page("a = f(b)", GENERIC | {"f": lambda x: {}[x]})
     assert found["crashed"] == "KeyError: 3"
 
 

@@ -50,6 +50,7 @@ from one_sided import (
     UNREAD,
     UNSOLVED,
 )
+from unread import BESIDE, READ_PAST
 
 from gdn_ref.proofs.printed import check, load, position, source
 
@@ -135,7 +136,9 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
     + DESIGNED_ELEVENTH
     + DESIGNED_TWELFTH
     + UNSOLVED
-    + IN_WORDS,
+    + IN_WORDS
+    + READ_PAST
+    + BESIDE,
 )
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""

@@ -31,7 +31,7 @@ WORLD = World(
         (r"a\,b^{-1}", False),
         (r"2^{\log_2 a}", True),
         (r"\exp(c + \ln a)", True),
-        (r"\exp(a)\ln b", False),
+        (r"\exp(a)\ln(b)", False),
         (r"\frac{a+b}{a-b}", False),
         (r"\frac{u^n}{u}", False),
         (rf"\frac{{\mathbf{{S}} {Q}}}{{{K}^\top {Q}}}", False),

@@ -59,11 +59,12 @@ def test_scripts_take_one_sign_or_what_is_in_braces():
 @pytest.mark.parametrize(
     "tex, kinds",
     [
-        ("a/bc", ("quotient", "letter", "product")),
+        ("ab/c", ("quotient", "product", "letter")),
+        (r"a \cdot (b)", ("product", "letter", "group")),
         (r"a \odot bc", ("hadamard", "letter", "product")),
         (r"a + bc", ("sum", "letter", "product")),
         (r"\sum_{i \le t} a_i b", ("big", "down", "product")),
-        (r"\cos 2\theta\,b", ("product", "apply", "letter")),
+        (r"\cos 2\theta\,(b)", ("product", "apply", "group")),
         (r"\mathbf{S}'_{J:}", ("scripted", "letter", "prime", "down")),
         (r"-\mathbf{A}^2", ("sum", "scripted")),
         (r"(l \bmod 8)", ("group", "remainder")),
@@ -131,6 +132,9 @@ def test_a_table_is_one_thing():
     assert claim == r"f = \begin{cases}a & i \le r \\ 0 & i > r\end{cases}"
 
 
+ALL = "no meaning is known for all of"
+
+
 @pytest.mark.parametrize(
     "tex, message",
     [
@@ -151,6 +155,29 @@ def test_a_table_is_one_thing():
         (r"\mathrm{d}(x)", r"d before \(, which is no letter"),
         (r"\text{if } i < r", "a condition of nothing"),
         (r"\begin{aligned}\end{aligned}", "nothing is stated"),
+        (r"a = b \quad \text{if and only if } c = 0", "words in the middle"),
+        (r"a = b \quad c", "two things side by side"),
+        (r"a = 4\,4\,b", "two numbers side by side: 4 and 4"),
+        (r"a = \begin{vmatrix} b \end{vmatrix}", "no meaning is known for a table vmatrix"),
+        (r"a/bc", ALL),
+        (r"a/b\cdot c", ALL),
+        (r"\mathbb{E}_a\, b", ALL),
+        (r"\mathbb{E}[b]^2", ALL),
+        (r"\mathbb{E}[b]\,c", ALL),
+        (r"[b] + c", ALL),
+        (r"\ln b\,c", ALL),
+        (r"\ln\frac{b}{c}\,d", ALL),
+        (r"\mathrm{tr}[b]^2", ALL),
+        (r"\mathrm{Var}_a\, b", ALL),
+        (r"\mathrm{tril}^\top(b)", ALL),
+        (r"\log b", ALL),
+        (r"\log_2^\ast b", ALL),
+        (r"\ln' b", ALL),
+        (r"\sum'_i b", ALL),
+        (r"\sum_{i>0}^{n} b", ALL),
+        (r"\|b\|_2'", ALL),
+        (r"\|b\|^{(2)}", ALL),
+        (r"b \in \mathbb{R}_n", ALL),
     ],
 )
 def test_what_cannot_be_read(tex, message):

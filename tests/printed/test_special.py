@@ -8,7 +8,14 @@ import pytest
 from gdn_ref.proofs.printed import World
 from gdn_ref.proofs.printed.evaluate import Evaluator
 from gdn_ref.proofs.printed.gaps import gap
-from gdn_ref.proofs.printed.special import constants, ends, intervals, powers, unsolved
+from gdn_ref.proofs.printed.special import (
+    constants,
+    ends,
+    intervals,
+    matrices,
+    powers,
+    unsolved,
+)
 from gdn_ref.proofs.printed.statements import statements
 
 EIGHTHS = [Fraction(n, 8) for n in range(-8, 25)]
@@ -87,3 +94,19 @@ def test_a_condition_says_what_a_letter_is(condition, special):
     ev, stated = Evaluator(world), statements(rf"a = 1 \quad \text{{if }} {condition}")
     gap(stated, world, ev)
     assert bool(list(unsolved(stated, ev))) == special
+
+
+@pytest.mark.parametrize(
+    "claim, special",
+    [
+        (r"a = \mathbf{I}", True),
+        (r"n = \begin{cases} n & n > 0 \\ \mathbf{0} & n = 0 \end{cases}", True),
+        (r"A = \mathbf{I}", False),
+        (r"Ax = \boldsymbol{0}", False),
+    ],
+)
+def test_a_matrix_stands_for_no_number(claim, special):
+    world = WORLD.with_letters({"A": np.eye(3), "x": np.zeros((3, 1))})
+    ev, stated = Evaluator(world), statements(claim)
+    gap(stated, world, ev)
+    assert bool(list(matrices(stated, ev))) == special

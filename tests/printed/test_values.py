@@ -33,7 +33,7 @@ LETTERS = {
     r"\mathbf{S}'": 3 * A, "R": np.array([2, 3]), "I": np.array([1]), r"\boldsymbol{k}": K[:1].T,
     r"\phi": lambda x, y=0: 10 * x + y, r"\bar{s}": Depends(lambda at: 100 * at["t"]), "m": 9,
     r"\mathbf{S}_": Family(lambda s: lambda x: (s.start or 0, s.stop, x)), "bytes": 11,
-    r"T^\ast": 4,
+    r"T^\ast": 4, "p_": listed([5, 6], bracket="("),
 }  # fmt: skip
 OUTCOMES = [(Fraction(1, 4), {"m": 0}), (Fraction(3, 4), {"m": 4})]
 WORLD = World(LETTERS, {letter: range(1, 4) for letter in "ijtr"}, OUTCOMES)
@@ -78,7 +78,7 @@ def value(tex, world=WORLD, **scope):
         (r"\max_i x_i", 30),
         (r"\ln e^3", 3.0),
         (r"\log_2 8", 3.0),
-        (r"\cos 2z\,a", 2 * math.cos(1.0)),
+        (r"\cos 2z\,(a)", 2 * math.cos(1.0)),
         (r"\mathrm{softplus}(z)", math.log1p(math.exp(0.5))),
     ],
 )
@@ -91,7 +91,7 @@ def test_matrices_and_functions(tex, expected):
     "tex, expected",
     [
         (r"\frac{a}{b}", Fraction(2, 7)),
-        (r"a/bd_k", Fraction(2, 21)),
+        (r"a/(bd_k)", Fraction(2, 21)),
         (r"\tfrac12 a", 1),
         (r"a^{-2}", Fraction(1, 4)),
         (r"(-1)^a", 1),
@@ -165,6 +165,12 @@ def test_a_sum_binds_what_is_not_given():
         value(r"\sum_{i \le r} x_i", r=2, i=1)
     with pytest.raises(Refused, match="no value for j"):
         value(r"\sum_{i \le 2} x_j")
+    with pytest.raises(Refused, match="a sum over what is given"):
+        value(r"\sum_{r \ge i} x_i", r=2)
+
+
+def test_brackets_at_an_index_are_a_part_of_the_name():
+    assert value("p_{(1)}") == 5 and value(r"p_{(1)} + \dots + p_{(j)}", j=2) == 11
 
 
 def test_what_follows_from_an_index():
@@ -210,11 +216,19 @@ def test_what_follows_from_an_index():
         (r"\begin{pmatrix} \mathbf{A} \\ \mathbf{0} \end{pmatrix}", "blocks of no known size"),
         (r"\begin{pmatrix} \mathbf{K} & \mathbf{I} \\ & \mathbf{A} \end{pmatrix}", "not square"),
         (r"(a = b) + 1", "a relation where a value is expected"),
+        (r"\phi\cdot(a)", "a function of {\\(a\\)}, which has no brackets"),
+        (r"\phi\, a", "a function of a, which has no brackets"),
+        ("x_{(1)}", r"other brackets at x_{\(1\)}"),
+        ("p_1", "other brackets at p_{1}"),
+        ("p_{[1]}", "other brackets at p"),
+        ("a^{(2)}", "an index or a power in brackets"),
+        (r"(\mathbf{A})_{[ij]}", "an index or a power in brackets"),
+        (r"\sum_{j=1}^{b} x_j m", "a sum over j, which is given already"),
     ],
 )
 def test_what_has_no_value(tex, message):
     with pytest.raises(Refused, match=message):
-        value(tex)
+        value(tex, j=1)
 
 
 EXACT = World(

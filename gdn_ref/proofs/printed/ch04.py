@@ -57,7 +57,6 @@ printed(
     "eq-gate-gradient",
     worlds.gate,
     against="autograd through gdn_ref.ops.log_decay",
-    no_value=dict.fromkeys([r"\partial A\_log", r"\partial a_{t}"], "the notation of a derivative"),
     **REAL,
 )
 printed("eq-scalar-decay-chunk", fading, against=LOOP)

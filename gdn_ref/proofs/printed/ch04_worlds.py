@@ -1,5 +1,6 @@
 """The worlds of chapter 4: stretches of decay, a fading stream, the gate."""
 
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
@@ -11,7 +12,7 @@ from .cases import DEPENDENT, GENERIC, LONG, SINGLE, UNIT, case, sizes
 from .draws import Draw
 from .memory import decays, fading, weights
 from .numbers import Dual
-from .values import Depends, entries
+from .values import Depends, Refused, entries, listed
 from .world import World
 
 RESET = {GENERIC: 3, UNIT: 2, DEPENDENT: 4, LONG: 1, SINGLE: None}  # the token that drops all
@@ -162,12 +163,26 @@ def best_decays(draw):
     return World({r"\alpha_\ast": Depends(lambda at: best[at["m"]])}, ranges={"m": list(best)})
 
 
-def gate(draw):
-    """The package's gate, with an A above 1 and below, and its derivatives by autograd.
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What is divided by another is a derivative, and no number alone: `by` has those by inputs
+    that are not 0, and an input has none."""
 
-    Where one derivative is meant, all else is constant: with some change of g_t, the change of
-    the other letter is this one over the derivative.
-    """
+    by: dict | None = None
+
+    def __truediv__(self, other):
+        if not isinstance(other, Change) or other.by is not None:
+            raise Refused("a derivative by what is no input")
+        return int(self is other) if self.by is None else self.by.get(other, 0)
+
+    def alone(self, other):
+        raise Refused("a change alone is no number")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __rtruediv__ = alone
+
+
+def gate(draw):
+    """The package's gate, with an A above 1 and below, and its derivatives by autograd."""
     import torch  # here: all other worlds of the chapter need none
 
     from ... import ops
@@ -177,12 +192,13 @@ def gate(draw):
     leaves = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in (a, [A_log] * T)]
     g = ops.log_decay(leaves[0], leaves[1], torch.tensor(bias, dtype=torch.float64))
     by_a, by_A_log = (d.numpy() for d in torch.autograd.grad(g.sum(), leaves))
-    g, change = g.detach().numpy(), draw.array(T)
+    g, A, inputs = g.detach().numpy(), Change(), [Change() for _ in range(T)]
+    changes = [Change({a: by, A: more}) for a, by, more in zip(inputs, by_a, by_A_log, strict=True)]
     letters = {
         "A": np.exp(A_log), "x_": entries(a + bias), "g_": entries(g),
         r"\alpha_": entries(np.exp(g)),
         r"\sigma": lambda x: float(torch.sigmoid(torch.tensor(x, dtype=torch.float64))),
-        r"\partial g_": entries(change), r"\partial a_": entries(change / by_a),
-        r"\partial\texttt{A\_log}": Depends(lambda at: (change / by_A_log)[at["t"] - 1]),
+        r"\partial g_": listed(changes), r"\partial a_": listed(inputs),
+        r"\partial\texttt{A\_log}": Depends(lambda at: A),
     }  # fmt: skip
     return World(letters, ranges={"t": tokens(draw)})

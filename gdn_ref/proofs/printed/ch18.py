@@ -28,6 +28,11 @@ LENGTHS = {  # of the shards: uneven, some empty, also the first and the last
 }  # fmt: skip
 
 
+def of_ranks(values):
+    """One value a rank, from rank 0; the page writes `S_{(p)}`."""
+    return listed(values, 0, "(")
+
+
 def loop(draw, x, begin, end, S, v):
     """The token loop over some tokens, from a state, with these values: `(states, outputs)`."""
     cut = slice(begin, end)
@@ -62,16 +67,16 @@ def shards(draw):
         "T": T, "R": len(lengths), "b_": listed(b, 0), "d_k": d_k, "d_v": d_v,
         r"\boldsymbol{q}_": columns(x.q), r"\boldsymbol{k}_": columns(x.k),
         r"\boldsymbol{v}_": columns(x.v), r"\alpha_": entries(x.alpha), r"\beta_": entries(x.beta),
-        r"\mathbf{S}_": listed([x.states[t] for t in b], 0, "("),
-        r"\mathbf{O}_": listed([x.outputs[s:t] for s, t in pairwise(b)], 0, "("),
-        r"\mathbf{F}_": listed([shard.F for shard in own], 0, "("),
-        r"\mathbf{G}_": listed([shard.G for shard in own], 0, "("),
-        r"\bar{\mathbf{O}}_": listed([shard.O_0 for shard in own], 0, "("),
-        r"\hat{\mathbf{Q}}_": listed([shard.O_F for shard in own], 0, "("),
-        r"\tilde{\mathbf{S}}_": listed([shard.S for shard in own], 0, "("),
-        r"\tilde{\mathbf{O}}_": listed([shard.O for shard in own], 0, "("),
-        r"\mathrm{d}\mathbf{O}_": listed([dO[s:t] for s, t in pairwise(b)], 0, "("),
-        r"\mathrm{d}\mathbf{S}_": listed(list(map(gradient_at, b)), 0, "("),
+        r"\mathbf{S}_": of_ranks(x.states[t] for t in b),
+        r"\mathbf{O}_": of_ranks(x.outputs[s:t] for s, t in pairwise(b)),
+        r"\mathbf{F}_": of_ranks(shard.F for shard in own),
+        r"\mathbf{G}_": of_ranks(shard.G for shard in own),
+        r"\bar{\mathbf{O}}_": of_ranks(shard.O_0 for shard in own),
+        r"\hat{\mathbf{Q}}_": of_ranks(shard.O_F for shard in own),
+        r"\tilde{\mathbf{S}}_": of_ranks(shard.S for shard in own),
+        r"\tilde{\mathbf{O}}_": of_ranks(shard.O for shard in own),
+        r"\mathrm{d}\mathbf{O}_": of_ranks(dO[s:t] for s, t in pairwise(b)),
+        r"\mathrm{d}\mathbf{S}_": of_ranks(map(gradient_at, b)),
     }  # fmt: skip
     return World(letters, {"p": range(len(lengths)), "j": range(len(lengths))})
 
@@ -135,7 +140,7 @@ def tree(draw):
     """Bytes that each rank sends in a tree."""
     R, d_k, d_v = draw.sizes(3, 2, 24)
     found = exchange.rank_bytes("tree", R, 1, d_k, d_v)
-    letters = {"R": R, "B_S": 4 * d_k * d_v, "B_F": 4 * d_k**2, "B_": listed(found, 0, "(")}
+    letters = {"R": R, "B_S": 4 * d_k * d_v, "B_F": 4 * d_k**2, "B_": of_ranks(found)}
     return World(letters, {"p": range(R)})
 
 
@@ -144,7 +149,7 @@ def causal(draw):
     """Pairs of a query and a key in each of m equal shards."""
     m, size = draw.numbers(2, 1, 9)
     found = hybrid.shard_work(m * size, m)
-    return World({"T": m * size, "m": m, "a_": listed(found, 0, "(")}, {"i": range(m)})
+    return World({"T": m * size, "m": m, "a_": of_ranks(found)}, {"i": range(m)})
 
 
 @cache
@@ -152,7 +157,7 @@ def zigzag(draw):
     """The same for two shards a rank; more such shards follow, which no rank has."""
     R, size = draw.sizes(2, 1, 12)
     T, a = 2 * R * size, hybrid.shard_work(4 * R * size, 4 * R)
-    return World({"T": T, "R": R, "a_": listed(a, 0, "(")}, {"p": range(R)})
+    return World({"T": T, "R": R, "a_": of_ranks(a)}, {"p": range(R)})
 
 
 def steps(draw):

@@ -25,7 +25,7 @@ from .noise import idle, noise
 from .position import alone, settle
 from .slips import slips
 from .source import displays
-from .special import constants, ends, intervals, powers, unsolved
+from .special import constants, ends, intervals, matrices, powers, unsolved
 from .statements import statements
 from .tree import render
 from .undefined import undefined
@@ -255,6 +255,7 @@ def _evaluated(entry, display, one_by_one):
     found["problems"] += [f"a sum ends at a number: {x}" for x in ends(stated)]
     found["problems"] += [f"powers are special: {x}" for x in powers(stated, evaluators[0])]
     found["problems"] += [f"may have other roots: {x}" for x in unsolved(stated, evaluators[0])]
+    found["problems"] += [f"a matrix for a number: {x}" for x in matrices(stated, evaluators[0])]
     nowhere = set(undefined(stated, evaluators[0]))
     for x in sorted(nowhere ^ set(entry.no_value)):
         found["problems"].append(f"{'may' if x in nowhere else 'does not'} divide by zero: {x}")

@@ -16,7 +16,7 @@ from .functions import FUNCTIONS, ordered
 from .letters import Letters
 from .lexer import NotRead
 from .sums import ONE, Sums
-from .tree import render
+from .tree import is_argument, render
 from .values import Depends, Multiple, Refused
 
 PLAIN = ("letter", "number", "mark", "slice", "dots")  # found sooner than looked up
@@ -97,6 +97,8 @@ class Evaluator(Letters, Claims, Sums):
 
     def applied(self, function, node, scope):
         """A function of a group; what is written on the group's bracket is done afterwards."""
+        if not is_argument(node):
+            raise Refused(f"a function of {render(node)}, which has no brackets")
         group, scripts = (node.parts[0], node.parts[1:]) if node.kind == "scripted" else (node, ())
         argument = self.value(group, scope)
         argument = argument if isinstance(argument, tuple) else (argument,)

@@ -11,7 +11,7 @@ import numpy as np
 from . import arithmetic
 from . import values as v
 from .claims import runs_through_indices
-from .tree import Node, render
+from .tree import Node, bracket, render
 from .values import Depends, Multiple, Refused
 
 BUILTIN = {
@@ -20,11 +20,6 @@ BUILTIN = {
 }  # fmt: skip
 
 TRANSPOSE = Node("up", (Node("mark", (), r"\top"),))
-
-
-def _bracket(index):
-    """What an index stands in: that of a chunk, `[n]`, or of a call, `(j)`, is not a token's."""
-    return index.info if index.kind == "group" else ""
 
 
 class Letters:
@@ -72,8 +67,8 @@ class Letters:
                 script = next((s for s in rest if s.kind == kind and s != TRANSPOSE), None)
                 family = self.world.letters.get(text + mark) if script else None
                 if family is not None:
-                    if _bracket(script.parts[0]) != family.bracket:
-                        raise Refused(f"an index in other brackets: {render(node)}")
+                    if bracket(script.parts[0]) != family.bracket:
+                        raise Refused(f"other brackets at {render(node)}")
                     indices = self.indices(script.parts[0], scope)
                     found = family[indices]
                     self.note(node, text + mark, found, len(indices))
@@ -108,6 +103,8 @@ class Letters:
                 value = self.given(value, scope)
             if script.kind == "prime":
                 raise Refused("a prime on what is no letter")
+            if bracket(inside):
+                raise Refused("an index or a power in brackets")
             if script.kind == "down":
                 if not isinstance(value, np.ndarray):
                     raise Refused("an index on what has no entries")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from . import values as v
 from .symbolic import closed, squared
-from .tree import Node, render
+from .tree import Node, braced, render
 
 NEAR_RELATION = {
     "<": [r"\le"], r"\le": ["<"], ">": [r"\ge"], r"\ge": [">"], r"\ne": ["="],
@@ -34,7 +34,7 @@ class Meanings:
 
     def edit_fraction(self, node):
         top, bottom = node.parts
-        yield Edit("factor", f"not divided by {render(bottom)}"), Node("group", (top,), "(")
+        yield Edit("factor", f"not divided by {render(bottom)}"), braced(top)
         yield Edit("form", f"{render(node)} turned"), replace(node, parts=(bottom, top))
 
     def edit_quotient(self, node):
@@ -90,9 +90,9 @@ class Meanings:
     def signed(self, node, inside):
         """What has no sign is what stands in it, or minus that: were one always so, a bend beyond
         the data would pass."""
-        inside = Node("group", (inside,), "(")
+        inside = braced(inside)
         yield Edit("form", f"no modulus of {render(node)}"), inside
-        minus = Node("group", (Node("sum", (inside,), ("-",)),), "(")
+        minus = braced(Node("sum", (inside,), ("-",)))
         yield Edit("form", f"minus what is in {render(node)}"), minus
 
     def edit_table(self, node):
@@ -101,18 +101,17 @@ class Meanings:
                 yield Edit("form", f"always {render(row.parts[0])}"), row.parts[0].parts[0]
 
     def edit_remainder(self, node):
-        yield Edit("form", f"no remainder: {render(node)}"), Node("group", node.parts[:1], "(")
+        yield Edit("form", f"no remainder: {render(node)}"), braced(node.parts[0])
 
     def edit_apply(self, node):
         yield from self.of_square(node)
         if node.info in SATURATED:
             what = f"{render(node.parts[-1])} for {render(node)}"
-            yield Edit("form", what), Node("group", node.parts[-1:], "(")
+            yield Edit("form", what), braced(node.parts[-1])
         if node.info in ("max", "min") and len(node.parts) == 1:
             inside = node.parts[0].parts[0] if node.parts[0].kind == "group" else node.parts[0]
             for part in inside.parts if inside.kind == "tuple" else ():
-                group = Node("group", (part,), "(")
-                yield Edit("form", f"{render(part)} for {render(node)}"), group
+                yield Edit("form", f"{render(part)} for {render(node)}"), braced(part)
         if node.info in TWINS:
             yield (
                 Edit("form", f"{TWINS[node.info]} for {node.info}"),
@@ -131,7 +130,7 @@ class Meanings:
         if up is None or node.info == r"\mathbb{E}":
             return
         if (found := closed(node)) is not None:
-            yield Edit("form", f"no sum: {render(node)}"), Node("group", (found,), "(")
+            yield Edit("form", f"no sum: {render(node)}"), braced(found)
         down = next(s for s in scripts if s.kind == "down")
         condition = down.parts[0]
         later = replace(

@@ -192,7 +192,7 @@ class _Edits(Meanings):
         return len(shape) == 2 and shape[0] == shape[1]
 
     def other_indices(self, node, script):
-        inside = script.parts[0]
+        inside = bracketed = script.parts[0]
         inside = inside.parts[0] if inside.kind == "group" else inside
         several = inside.kind in ("product", "tuple") and all(
             p.kind in ("letter", "scripted", "number", "sum") for p in inside.parts
@@ -214,8 +214,8 @@ class _Edits(Meanings):
                 index = Node("tuple", new)
             else:
                 index = replace(inside, parts=new)
-            if script.parts[0].kind == "group":
-                index = replace(script.parts[0], parts=(index,))
+            if bracketed is not inside:
+                index = replace(bracketed, parts=(index,))
             edited = replace(script, parts=(index,))
             parts = tuple(edited if p is script else p for p in node.parts)
             edited = replace(node, parts=parts)

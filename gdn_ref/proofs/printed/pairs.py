@@ -221,6 +221,7 @@ def _closed(node):
 
 
 BRACKETED = ("chain", "group", "norm", "bar", "floor", "ceil", "root", "fraction", "cell", "tuple")
+BRACKETED += ("up", "down")
 
 
 def _places(whole, inside=False):

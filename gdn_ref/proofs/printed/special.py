@@ -5,6 +5,7 @@ r"""What the data cannot tell from something else, however it is altered: consta
     ends(stated)                   sums from a letter to a number
     powers(stated, ev)             matrices that are multiplied with themselves so many times
     unsolved(stated, ev)           conditions between numbers that do not say what a letter is
+    matrices(stated, ev)           identities and zeros in bold that stand for a number
 
 A quotient of two numbers of five digits comes as close to `\ln 2` as a value has to, and
 `2 \le \beta < 17/8` is `\beta = 2` for multiples of 1/8. As many powers of A as a draw has tokens
@@ -27,6 +28,7 @@ DIGITS = 8  # of 9 that are compared; the most in a true display are 5
 OF_AN_ANGLE = 2  # `\cos 355` is -1 to nine digits, `\cos\frac{355}{113}` to thirteen
 POWERS = 4  # of one matrix; the most in a true display are 2
 ORDERED = {"<", ">", r"\le", r"\ge"}
+BOLD = {r"\mathbf{I}", r"\mathbf{0}", r"\boldsymbol{0}"}
 VALUES = 3  # that an interval has to contain: both ends, or one and what is beside it, are two
 
 
@@ -105,6 +107,22 @@ def unsolved(stated, ev):
             asked = relation == r"\perp" or relation == "=" and _is_number(pair[0], ev)
             if asked and not _says(*pair) and not _says(*pair[::-1]):
                 yield render(condition)
+
+
+def matrices(stated, ev):
+    """The claims in which a number is said to be an identity, or a zero, of a matrix."""
+    for sides in (s.claim.parts for s in stated if s.claim.kind == "chain"):
+        for side in sides:
+            others = (other for other in sides if other is not side)
+            if BOLD & set(map(render, _cases(side))) and any(_is_number(x, ev) for x in others):
+                yield render(side)
+
+
+def _cases(side):
+    """What a side is, case by case."""
+    if side.kind == "table" and side.info == "cases":
+        return [row.parts[0].parts[0] for row in side.parts]
+    return [side]
 
 
 def _is_number(node, ev):

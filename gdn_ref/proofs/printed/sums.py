@@ -34,6 +34,8 @@ class Sums:
             if condition.kind != "chain" or condition.info != ("=",):
                 raise Refused("a bound that is not where a sum begins")
             letter, low = condition.parts
+            if render(letter) in {*scope, *self.world.letters}:
+                raise Refused(f"a sum over {render(letter)}, which is given already")
             low, high = (whole(self.value(p, scope)) for p in (low, upper))
             return [{render(letter): i} for i in range(low, high + 1)]
         if condition.kind == "chain" and condition.info == (r"\to",):  # over the paths of a world
@@ -43,6 +45,9 @@ class Sums:
         names = [n for n in dict.fromkeys(inside) if n in self.world.ranges and n not in scope]
         if not names:
             raise Refused("a sum that binds no letter")
+        two = condition.kind == "chain" and len(condition.parts) == 2
+        if two and condition.parts[0].mentions.isdisjoint(names):
+            raise Refused(f"a sum over what is given: {render(condition)}")
         runs = itertools.product(*(self.world.ranges[n] for n in names))
         cases = [dict(zip(names, case, strict=True)) for case in runs]
         if condition.kind != "chain":

@@ -70,10 +70,10 @@ def closed(node):
     if any(render(letter) in atoms[x].mentions for x in term.free_symbols - {at}):
         return None
     if at not in term.free_symbols:
-        count = Node("group", (_tree(high - low + 1, atoms),), "(")
+        count, body = _tree(high - low + 1, atoms), Node("group", (body,), "(")
         if node.info == r"\sum":
-            return Node("product", (count, Node("group", (body,), "(")))
-        return Node("scripted", (Node("group", (body,), "("), Node("up", (count,))))
+            return Node("product", (Node("group", (count,), "("), body))
+        return Node("scripted", (body, Node("up", (count,))))
     if node.info != r"\sum" or not term.is_polynomial(at):
         return None
     return _tree(sp.expand(sp.summation(term, (at, low, high))), atoms)

@@ -6,9 +6,11 @@ render(node)     a tree as TeX again, for messages and for names
 
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
 
-from .lexer import NotRead
+from .lexer import ENDS_OPERAND, NotRead
+from .strict import strict
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,16 @@ class Node:
             yield from part.walk()
 
 
+def braced(node):
+    """A term as it may stand anywhere: braces are no brackets."""
+    return Node("group", (node,), "{")
+
+
+def bracket(node):
+    """What opens the brackets of an index or of an exponent, if it has any."""
+    return node.info if node.kind == "group" and node.info != "{" else ""
+
+
 # The grammar.
 
 
@@ -80,6 +92,13 @@ def _parser():
             for token in found:
                 yield Token(token.kind, token.text, start_pos=token.at)
 
+    def _apart(children):
+        """The factors; what a dot parts from a letter is not its argument."""
+        for before, child in zip([None, *children], children, strict=False):
+            dotted = getattr(before, "type", "") == "CDOT"
+            if isinstance(child, Node):
+                yield braced(child) if dotted and is_argument(child) else child
+
     class Build(Transformer):
         """Nodes from the rules of the grammar; a rule with a single part is that part."""
 
@@ -96,6 +115,8 @@ def _parser():
                 return Node("chain", parts, operators) if operators else parts[0]
             if rule == "quotient" and named & {"MOD", "TIMES"}:
                 return Node("remainder" if "MOD" in named else "times", parts)
+            if rule == "product":
+                parts = tuple(_apart(children))
             if rule in ("product", "hadamard", "quotient", "factor", "side", "tuple"):
                 if len(parts) == 1:
                     return parts[0]
@@ -133,10 +154,11 @@ def parse(found):
     """One claim, from its tokens."""
     from lark.exceptions import UnexpectedInput
 
+    _no_two_side_by_side(found)
     found = [t for i, t in enumerate(found) if t.kind != "QUAD" and not _ends_cell(found, i)]
     grammar, build = _parser()
     try:
-        return build.transform(grammar.parse(found))
+        return strict(build.transform(grammar.parse(found)))
     except UnexpectedInput as error:
         at = getattr(error, "pos_in_stream", None)
         token = getattr(error, "token", None)
@@ -146,10 +168,27 @@ def parse(found):
         raise NotRead(f"did not expect {what}{where} of: {near}") from None
 
 
+def _no_two_side_by_side(found):
+    """Two things with a wide space between them, or two numbers, are no product."""
+    for before, after in pairwise(found):
+        if before.kind == after.kind == "NUMBER":
+            raise NotRead(f"two numbers side by side: {before.text} and {after.text}")
+    for before, space, after in zip(found, found[1:], found[2:], strict=False):
+        apart = space.kind == "QUAD" and after.kind in ("NAME", "NUMBER")
+        if apart and before.kind in ENDS_OPERAND:
+            raise NotRead(f"two things side by side: {before.text} and {after.text}")
+
+
 def _ends_cell(found, i):
     """A comma that only ends a cell of a table."""
     after = next((t.kind for t in found[i + 1 :] if t.kind != "QUAD"), "")
     return found[i].kind == "COMMA" and after in ("CELL", "ROW", "END")
+
+
+def is_argument(node):
+    """Whether a letter before it may be applied to it: `(x)`, or a power of that."""
+    first = node.parts[0] if node.kind == "scripted" else node
+    return first.kind == "group" and first.info == "("
 
 
 # TeX again.

@@ -1,0 +1,83 @@
+r"""What an evaluator would read past: it is not read.
+
+    strict(tree)    the tree; `NotRead` where a script, a bracket or a relation has no meaning
+
+`\mathbb{E}_{\boldsymbol{v}}` is a mean over something, `\log_2^\ast` and `\mathrm{tril}^\top` are
+other functions, `\sum'` leaves a term out, and so does `\sum_{m>0}^{n-1}`. `\mathrm{tr}[x]^2` and
+`\mathbb{E}[x]^2` are squares of what stands before, and `[x]` alone is a whole number to some. One
+reader of `a/b\cdot c` divides by c, one of `\ln x\,y` takes the logarithm of both.
+"""
+
+from itertools import pairwise
+
+from .lexer import NotRead
+
+SCRIPTS = {"log": [["down"]], "max": [[], ["down"]], "min": [[], ["down"]]}  # of functions
+CLOSED = ("group", "norm", "bar", "floor", "ceil", "root")
+
+
+def strict(tree):
+    """The tree, if all that is written in it has a meaning."""
+    for node in tree.walk():
+        if not _read(node):
+            raise NotRead(f"no meaning is known for all of {node.text}")
+    return tree
+
+
+def _read(node):
+    """Whether all of this node is; its parts are asked by themselves."""
+    indexed = node.kind in ("down", "up") or _kinds(node.parts[1:2]) == ["down"]
+    if not indexed and any(map(_in_square_brackets, node.parts)):
+        return False
+    return READ.get(node.kind, lambda node: True)(node)
+
+
+def _in_square_brackets(node):
+    """One thing: two are an interval."""
+    return node.kind == "group" and node.info == "[" and node.parts[0].kind != "tuple"
+
+
+def _quotient(node):
+    return all(divisor.kind != "product" for divisor in node.parts[1:])
+
+
+def _product(node):
+    """What a function of a bare letter stands before is brackets, or it would be its argument."""
+    return all(x.kind == "group" for f, x in pairwise(node.parts) if _is_bare(f))
+
+
+def _is_bare(node):
+    argument = node.parts[-1] if node.kind == "apply" else node
+    base = argument.parts[0] if argument.kind == "scripted" else argument
+    return node.kind == "apply" and base.kind not in CLOSED
+
+
+def _apply(node):
+    return _kinds(node.parts[:-1]) in SCRIPTS.get(node.info, [[]])
+
+
+def _big(node):
+    scripts = node.parts[:-1]
+    if node.info == r"\mathbb{E}":
+        return not scripts
+    if _kinds(scripts) == ["down", "up"]:
+        return scripts[0].parts[0].info == ("=",)
+    return _kinds(scripts) == ["down"]
+
+
+def _scripted(node):
+    base, *scripts = node.parts
+    if base.info == r"\mathbb{R}":
+        return _kinds(scripts) == ["up"]
+    if base.kind in ("letter", "group"):
+        return True  # its value decides
+    return all(s.kind != "prime" and s.parts[0].kind != "group" for s in scripts)
+
+
+def _kinds(nodes):
+    return [node.kind for node in nodes]
+
+
+READ = {
+    "quotient": _quotient, "product": _product, "apply": _apply, "big": _big, "scripted": _scripted,
+}  # fmt: skip
