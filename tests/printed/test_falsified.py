@@ -159,6 +159,7 @@ def test_the_search_for_sizes_ends(monkeypatch, label, old, new):
     monkeypatch.setattr(position, "_drawn", lambda more: draws.append(more) or drawn(more))
     clock = SimpleNamespace(thread_time=lambda: len(draws))
     monkeypatch.setattr(position, "time", clock)
+    monkeypatch.setattr(position, "SECONDS", 10)
     problems = problems_of(monkeypatch, label, old, new)
     assert problems and problems[0].startswith("its sizes are special"), problems
     assert len(draws) <= position.SECONDS
