@@ -173,8 +173,6 @@ class Evaluator(Letters, Claims, Sums):
             return {"max": max, "min": min}[node.info](
                 self.value(argument, scope | c) for c in cases
             )
-        if base is not None and node.info != "log":
-            raise Refused(f"a subscript of {node.info}")
         if node.info == "Var":
             return self.mean(argument, scope, 2) - self.mean(argument, scope) ** 2
         group, after = argument, ()

@@ -2,8 +2,8 @@ r"""What an evaluator would read past: it is not read.
 
     strict(tree)    the tree; `NotRead` where a script, a bracket or a relation has no meaning
 
-`\mathbb{E}_{\boldsymbol{v}}` is a mean over something, `\log_2^\ast` and `\mathrm{tril}^\top` are
-other functions, `\sum'` leaves a term out, and so does `\sum_{m>0}^{n-1}`. `\mathrm{tr}[x]^2` and
+`\mathrm{Var}_i` is a variance over something, `\sum_{m>0}^{n-1}` leaves a term out. The grammar
+knows no prime on a sum and no power of a function's name. `\mathrm{tr}[x]^2` and
 `\mathbb{E}[x]^2` are squares of what stands before, and `[x]` alone is a whole number to some. One
 reader of `a/b\cdot c` divides by c, one of `\ln x\,y` takes the logarithm of both.
 """
@@ -58,11 +58,9 @@ def _apply(node):
 
 def _big(node):
     scripts = node.parts[:-1]
-    if node.info == r"\mathbb{E}":
-        return not scripts
     if _kinds(scripts) == ["down", "up"]:
         return scripts[0].parts[0].info == ("=",)
-    return _kinds(scripts) == ["down"]
+    return _kinds(scripts) == ["down"] or node.info == r"\mathbb{E}"
 
 
 def _scripted(node):

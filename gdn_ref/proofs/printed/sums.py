@@ -31,8 +31,6 @@ class Sums:
     def bound(self, condition, upper, scope):
         """The values of the letters that a sum binds: those that run and are not given yet."""
         if upper is not None:
-            if condition.kind != "chain" or condition.info != ("=",):
-                raise Refused("a bound that is not where a sum begins")
             letter, low = condition.parts
             if render(letter) in {*scope, *self.world.letters}:
                 raise Refused(f"a sum over {render(letter)}, which is given already")
