@@ -432,7 +432,7 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
      "(tl.cumsum(many, 0) <= block)", "(tl.cumsum(many, 0) < block)",
      SHARDS, "test_it_is_that_of_pytorch[contiguous-dtype0]"),
     ("ranks: maps are composed with the identity alone", "kernels/shards/maps.py",
-     "so_far = tl.load(row, mask=(r < K) & (i < K)[None, :], other=0.0)", "so_far = so_far",
+     "part = tl.load(row, mask=(r < K) & (i < K)[None, :], other=0.0)", "part = part",
      SHARDS, "test_it_is_that_of_pytorch[contiguous-dtype0]"),
     ("ranks: a bound forgets what may grow", "kernels/shards/bounds.py",
      "tl.maximum(-step, step - 2)", "tl.maximum(-step, step - 4)",
