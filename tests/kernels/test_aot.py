@@ -6,6 +6,7 @@ more is compiled here. `aot.py` says how to bring the record up to date.
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,8 +27,8 @@ SHARED_BYTES = {80: 166912, 86: 101376, 90: 232448, 100: 232448, 120: 101376}
 TENSOR_MEMORY_COLUMNS = 512
 # float32 operands take three tf32 products each, and spill; the 16-bit kernels hardly do, and
 # of those made for Hopper the scan of 128 and 256 key dimensions alone, some forty numbers, outside
-# of its loop over whole chunks: with packed sequences by their lengths no number of a program is
-# the same for all threads; the gradients of one chunk are more than registers hold. Half of a state
+# of its loops (`loops.py`): with packed sequences by their lengths no number of a program is the
+# same for all threads; the gradients of one chunk are more than registers hold. Half of a state
 # of 256 key dimensions fills the registers of four warps, and eight would still be slower (H100).
 # Where programs share a sequence, the loop over the silent chunks spills some numbers more.
 SPILLED_BYTES = {80: 700, 86: 700, 90: 400, 100: 400, 120: 740}
@@ -82,6 +83,16 @@ def test_every_kernel_fits_its_architecture(capability, family):
                 most += MORE_IN_SHARES[capability] * ("shares" in name)
             more = 32 if capability == 120 and family == "others" else 0
             assert used["spilled_bytes"] <= most + more, name
+
+
+def test_loops_of_the_scan_do_not_spill():
+    """But the one of the scores two numbers, and that of 256 key dimensions in shares eleven."""
+    for name, loops in compiled(program="loops.py").items():
+        assert len(loops) == 2 + ("shares" in name), name
+        K = int(re.search(r"K=(\d+)", name)[1])
+        most = 11 if K == 256 and "shares" in name else 0
+        for products, spills in loops:
+            assert spills <= (2 if products == K // 16 else most), (name, products)
 
 
 def test_instructions_by_line_are_those_of_the_record():
