@@ -3,39 +3,37 @@
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 
-# packed sequences of so many tokens in the mean, and so many together, are taken by their lengths
-LONG, TOGETHER = gl.constexpr(2048), gl.constexpr(64)
+TOGETHER = gl.constexpr(64)  # so many packed sequences are put in order by their lengths
 
 
 @gluon.jit
-def longest_first(cu_seqlens_ptr, slot, N, T):
+def longest_first(cu_seqlens_ptr, slot, N):
     """The packed sequence of a slot: of so many after one another the longest has the first slot.
 
     Programs start in the order of their slots, and what starts last decides when all have ended.
-    It takes a program .7 us to find its turn, so short sequences keep their order.
     """
-    n = slot
-    if T // LONG >= N:
-        lines: gl.constexpr = gl.BlockedLayout([1, 32], [16, 2], [4, 1], [1, 0])
-        first = slot // TOGETHER * TOGETHER
-        r = gl.arange(0, TOGETHER, gl.SliceLayout(1, lines))
-        ptr = cu_seqlens_ptr + first + r
-        there = first + r < N
-        length = gl.load(ptr + 1, mask=there, other=-1) - gl.load(ptr, mask=there, other=0)
-        length = length.to(gl.int32)
-        other = gl.convert_layout(length, gl.SliceLayout(0, lines))[None, :]
-        i = gl.arange(0, TOGETHER, gl.SliceLayout(0, lines))[None, :]
-        longer = (other > length[:, None]) | ((other == length[:, None]) & (i < r[:, None]))
-        place = gl.sum(longer.to(gl.int32), 1)
-        n = first + gl.sum(gl.where(place == slot - first, r, 0), 0)
-    return n
+    lines: gl.constexpr = gl.BlockedLayout([1, 32], [16, 2], [4, 1], [1, 0])
+    first = slot // TOGETHER * TOGETHER
+    r = gl.arange(0, TOGETHER, gl.SliceLayout(1, lines))
+    ptr = cu_seqlens_ptr + first + r
+    there = first + r < N
+    length = gl.load(ptr + 1, mask=there, other=-1) - gl.load(ptr, mask=there, other=0)
+    length = length.to(gl.int32)
+    other = gl.convert_layout(length, gl.SliceLayout(0, lines))[None, :]
+    i = gl.arange(0, TOGETHER, gl.SliceLayout(0, lines))[None, :]
+    longer = (other > length[:, None]) | ((other == length[:, None]) & (i < r[:, None]))
+    place = gl.sum(longer.to(gl.int32), 1)
+    return first + gl.sum(gl.where(place == slot - first, r, 0), 0)
 
 
 @gluon.jit
-def slot_bounds(cu_seqlens_ptr, slot, N, T, length, PACKED: gl.constexpr, SEGMENTED: gl.constexpr):
+def slot_bounds(
+    cu_seqlens_ptr, slot, N, T, length,
+    PACKED: gl.constexpr, SEGMENTED: gl.constexpr, BY_LENGTH: gl.constexpr = False,
+):  # fmt: skip
     """Sequence, number within it, first token and end of the segment in `slot`.
 
-    Without segments a slot is a sequence, of long packed ones the `longest_first`. With segments
+    Without segments a slot is a sequence, `BY_LENGTH` the `longest_first`. With segments
     of `length` tokens, sequence n owns the slots from `cu_seqlens[n] // length + n` on; see
     `tokens.chunk_bounds`. A slot that no segment needs comes out with an end before its first
     token. `T` is the length of a sequence, of packed ones together.
@@ -54,8 +52,8 @@ def slot_bounds(cu_seqlens_ptr, slot, N, T, length, PACKED: gl.constexpr, SEGMEN
     elif SEGMENTED:
         index = slot % ((T + length - 1) // length)
         n = slot // ((T + length - 1) // length)
-    elif PACKED:
-        n = longest_first(cu_seqlens_ptr, slot, N, T)
+    elif BY_LENGTH:
+        n = longest_first(cu_seqlens_ptr, slot, N)
     begin = n * T
     end = begin + T
     if PACKED:

@@ -80,13 +80,8 @@ def recurrent_kernel(given: RecurrentGiven, case: tl.constexpr):
     slot = n.to(tl.int64)
     if given.slot_idx_ptr is not None:
         slot = tl.load(given.slot_idx_ptr + n).to(tl.int64)
-        if slot < 0:  # a place that is not taken: no state, and zeros for outputs
-            nothing = tl.zeros((case.BV,), dtype)
-            for t in range(begin, end):
-                tl.store(o_ptr + (t * case.HV + hv) * case.V + dim_v, nothing, mask=dim_v < case.V)
-            return
 
-    # load: the first token does not wait for the state, nor later ones for those before them
+    # load: the first token waits for no slot and no state, nor later ones for those before them
     q_ptr, k_ptr = given.q_ptr + h * case.K, given.k_ptr + h * case.K
     v_ptr, g_ptr = given.v_ptr + hv * case.V, given.g_ptr
     beta_ptr = given.beta_ptr + hv
@@ -102,6 +97,12 @@ def recurrent_kernel(given: RecurrentGiven, case: tl.constexpr):
     if given.gv_ptr is not None:
         gv_ptr = given.gv_ptr + hv * case.V
         gv_next = load_row(gv_ptr, begin, end, given.gv_stride, dim_v, case.V)
+    if given.slot_idx_ptr is not None:  # noqa: SIM102 (known in advance, and this is not)
+        if slot < 0:  # a place that is not taken: no state, and zeros for outputs
+            nothing = tl.zeros((case.BV,), dtype)
+            for t in range(begin, end):
+                tl.store(o_ptr + (t * case.HV + hv) * case.V + dim_v, nothing, mask=dim_v < case.V)
+            return
     S_at = slot * case.S_slot + hv.to(tl.int64) * (case.V * case.K)
     S_at += dim_v[:, None] * case.S_v + dim_k[None, :] * case.S_k
     S_valid = (dim_v < case.V)[:, None] & (dim_k < case.K)[None, :]

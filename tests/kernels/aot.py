@@ -267,13 +267,14 @@ def hopper_configurations(capability):
                     {"num_warps": 1},
                 )
             constants = {"K": K, "V": 128, **STATE}
-            variants = ((False, 1), (True, 1), (False, 4))
-            for (segmented, shares), scaled in product(variants, (True, False)):
-                if segmented and K > 128:
+            variants = ((False, False, 1), (False, True, 1), (False, False, 4), (True, False, 1))
+            for (by_length, segmented, shares), scaled in product(variants, (True, False)):
+                if segmented and K > 128 or by_length and not scaled:
                     continue
-                name = f"hopper scan {case}" + ", segments" * segmented
+                name = f"hopper scan {case}" + ", by length" * by_length + ", segments" * segmented
                 name += ", shares" * (shares > 1) + ", training" * (not scaled)
-                flags = {**constants, "SEGMENTED": segmented, "SCALED": scaled, "SHARES": shares}
+                flags = {**constants, "BY_LENGTH": by_length, "SEGMENTED": segmented}
+                flags |= {"SCALED": scaled, "SHARES": shares}
                 flags |= {"beta_ptr": None} if scaled else {}
                 yield name, chunk_scan_hopper_kernel, signature, flags, {"num_warps": 4}
             if K <= 128:
@@ -322,7 +323,8 @@ def hopper_backward_configurations(capability):
             signature |= {"cu_seqlens_ptr": "*i64", "scale": "fp32"}
             signature |= dict.fromkeys(["N", "spans", "T", "total", "H", "HV"], "i32")
             case, options = f"K={K} V=128 {dtype.name}", {"num_warps": 4}
-            sizes = {"K": K, "V": 128, "PACKED": True, "SPAN": 1}
+            sizes = {"K": K, "V": 128, "PACKED": True, "BY_LENGTH": False, "SPAN": 1}
+            by_length = {"BY_LENGTH": True}
             states = signature | dict.fromkeys(["k", "states"], descriptor([c, BK.value], dtype))
             states |= {"S_first_ptr": "*fp32"}
             flags = {**sizes, "S_v": K, "S_k": 1, "HAS_S": True}
@@ -331,17 +333,22 @@ def hopper_backward_configurations(capability):
             else:
                 flags |= {"R": None}
             name, limit = f"hopper-backward states {case}", {"maxnreg": state_registers(K)}
-            yield name, chunk_states_hopper_kernel, states, flags, {**options, **limit}
+            for more, order in (("", {}), (", by length", by_length)):
+                given = states, {**flags, **order}, {**options, **limit}
+                yield name + more, chunk_states_hopper_kernel, *given
             if K <= WIDTH:
                 spans = {**flags, "PACKED": False, "SPAN": 8}
                 name += ", in spans"
                 yield name, chunk_states_hopper_kernel, states, spans, {**options, **limit}
             for kernel, what, tiles, flag in (
-                (
-                    state_gradients_hopper_kernel,
-                    "state gradients",
-                    signature,
-                    {"S_v": K, "S_k": 1, "HAS_DS": True},
+                *(
+                    (
+                        state_gradients_hopper_kernel,
+                        f"state gradients{more}",
+                        signature,
+                        {"S_v": K, "S_k": 1, "HAS_DS": True, **order},
+                    )
+                    for more, order in (("", {}), (" by length,", by_length))
                 ),
                 (
                     chunk_gradients_hopper_kernel,
@@ -359,7 +366,7 @@ def hopper_backward_configurations(capability):
                     )
                     for HV, states, gradients in ((16, 2, 2), (32, 4, 1))
                 ),
-            )[: 4 if K <= WIDTH else 2]:
+            )[: 5 if K <= WIDTH else 3]:
                 yield (
                     f"hopper-backward {what} {case}",
                     kernel,

@@ -10,6 +10,7 @@ import math
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -21,13 +22,14 @@ pytestmark = pytest.mark.interpreter
 import gluon_on_cpu  # noqa: E402
 from gluon_on_cpu import on_hopper  # noqa: E402
 from triton.experimental.gluon._runtime import GluonJITFunction  # noqa: E402
-from triton.language import constexpr  # noqa: E402
 
 from gdn_ref import chunk_gated_delta_rule  # noqa: E402
 from gdn_ref.kernels.common import slots  # noqa: E402
+from gdn_ref.kernels.common.numbers import C  # noqa: E402
 from gdn_ref.kernels.forward import launches as forward  # noqa: E402
 from gdn_ref.kernels.forward.hopper import launches as forward_on_hopper  # noqa: E402
 from gdn_ref.kernels.forward.hopper.fused import launches as fused  # noqa: E402
+from gdn_ref.kernels.host.plan import call_sizes  # noqa: E402
 from gdn_ref.kernels.rule import Rule  # noqa: E402
 from gdn_ref.proofs.data import hard_inputs  # noqa: E402
 
@@ -130,21 +132,27 @@ def test_grouped_value_heads(H, HV):
 @pytest.fixture(params=["in order", "by length"])
 def turns(request, monkeypatch):
     """Packed sequences are taken by their lengths where they are long: here always, or never."""
-    long = 1 if request.param == "by length" else 2**20
-    monkeypatch.setattr(slots, "LONG", constexpr(long))
+    monkeypatch.setattr(forward_on_hopper, "LONG", 1 if request.param == "by length" else 2**20)
 
 
 def test_of_long_packed_sequences_the_longest_has_the_first_turn():
     lengths = torch.randint(0, 9, (150,)) * 2048  # many are equal, and some empty
     offsets = torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)])
     turn = gluon_on_cpu.with_meanings(slots.longest_first, {})
-    pointer, T = gluon_on_cpu.Pointer(offsets), int(offsets[-1])
-    found = [int(turn(pointer, gluon_on_cpu.Int(slot), 150, T)) for slot in range(150)]
+    pointer = gluon_on_cpu.Pointer(offsets)
+    found = [int(turn(pointer, gluon_on_cpu.Int(slot), 150)) for slot in range(150)]
     for first in range(0, 150, 64):
         some = range(first, min(first + 64, 150))
         assert found[first : first + 64] == sorted(some, key=lambda n: -lengths[n])
-    short = [turn(pointer, slot, 150, 150 * 2048 - 1) for slot in range(150)]
-    assert short == list(range(150))
+
+
+def test_packed_sequences_are_taken_by_length_where_they_are_long():
+    def asked(tokens, N, packed=True):
+        sizes = call_sizes(1, tokens, N, C.value, packed)
+        return forward_on_hopper.by_length(SimpleNamespace(packed=packed), sizes)
+
+    assert asked(3 * 2048, 3) and not asked(3 * 1984, 3)
+    assert not asked(4096, 1) and not asked(8192, 2, packed=False)
 
 
 @pytest.mark.parametrize("K", [64, 128, 256])

@@ -5,12 +5,14 @@ As those of `forward.hopper.launches`; tensors as in `backward.launches.Gradient
 Reference: `gdn_ref.backward.gradients`.
 """
 
+from functools import cache
+
 import torch
 
 from ...common.numbers import C
 from ...common.triton_private import tiling
 from ...forward.hopper.chain import BK, BV
-from ...forward.hopper.launches import WIDTH, tilings_of
+from ...forward.hopper.launches import WIDTH, by_length, tilings_of
 from ...host.launch import launcher
 from ...host.layout import state_layout
 from .chunk_gradients.kernel import HopperChunkGradientsCase, chunk_gradients_hopper_kernel
@@ -29,6 +31,17 @@ def room_for_both(plan, sizes):
     return 2 * sizes.N * plan.HV * (plan.V // BV.value) <= plan.multiprocessors
 
 
+def chain_launcher(plan, kernel, case, constants, tilings, **options):
+    """A kernel that goes from chunk to chunk, by whether the longest sequence is taken first."""
+
+    @cache
+    def launch(by_length):
+        made = case(**constants, PACKED=plan.packed, BY_LENGTH=by_length)
+        return launcher(kernel, made, plan.types, tilings, **options)
+
+    return launch
+
+
 class HopperStates:
     """The states that the chunks receive; also `R`, where it is kept."""
 
@@ -39,16 +52,16 @@ class HopperStates:
         if keeps_R(K):
             tilings += (tiling(torch.float16, plan.HV * V, C.value, BV.value),)
         constants = {"K": K, "V": V, **state_layout(K, V, v_first)}
-        constants |= {"HAS_S": plan.has_S, "PACKED": plan.packed, "SPAN": span}
+        constants |= {"HAS_S": plan.has_S, "SPAN": span}
         options = {"num_warps": 4, "maxnreg": state_registers(K)}
-        kernel, case = chunk_states_hopper_kernel, HopperStatesCase(**constants)
-        self.launch = launcher(kernel, case, plan.types, tilings, **options)
+        kernel, case = chunk_states_hopper_kernel, HopperStatesCase
+        self.launch = chain_launcher(plan, kernel, case, constants, tilings, **options)
 
     def __call__(self, sizes, k, v, beta, c, T_inv, S, states, cu_seqlens, R=None):
         plan, total = self.plan, sizes.total
         rows = (total, total, *matrix_rows(plan, sizes, self.span))
         rows = rows if R is None else (*rows, total)
-        self.launch(
+        self.launch(by_length(plan, sizes))(
             (sizes.N * plan.HV * (plan.V // BV.value), 1, 1),
             (k, v, T_inv, states, R, beta, c, S, cu_seqlens),
             (sizes.N, sizes.T, sizes.head_stride, plan.H, plan.HV), rows,
@@ -78,17 +91,17 @@ class HopperStateGradients:
         keys, values, matrices = tilings_of(plan, K)
         rows = tiling(plan.dtype, K, C.value, K)
         constants = {"K": K, "V": V, **state_layout(K, V, v_first)}
-        constants |= {"HAS_DS": has_dS, "PACKED": plan.packed}
+        constants |= {"HAS_DS": has_dS}
         tilings = (keys, keys, values, matrices, values, rows)
-        kernel, case = state_gradients_hopper_kernel, HopperStateGradientsCase(**constants)
-        self.launch = launcher(kernel, case, plan.types, tilings, num_warps=4)
+        kernel, case = state_gradients_hopper_kernel, HopperStateGradientsCase
+        self.launch = chain_launcher(plan, kernel, case, constants, tilings, num_warps=4)
 
     def __call__(
         self, sizes, q, k, do, beta, c, T_inv, dS_last, Z, dstates, dS_first, cu_seqlens,
     ):  # fmt: skip
         plan, total = self.plan, sizes.total
         matrices, states = matrix_rows(plan, sizes)
-        self.launch(
+        self.launch(by_length(plan, sizes))(
             (sizes.N * plan.HV * (plan.V // BV.value), 1, 1),
             (q, k, do, T_inv, Z, dstates, beta, c, Z, dS_last, dS_first, cu_seqlens),
             (self.scale, sizes.N, sizes.T, sizes.head_stride, plan.H, plan.HV),

@@ -80,7 +80,9 @@ HopperStateGradientsGiven = namedtuple(
     "beta_ptr c_ptr dV_ptr dS_last_ptr dS_first_ptr cu_seqlens_ptr scale N T total H HV",
 )
 # what is known in advance: dimensions, strides of dS_last, flags
-HopperStateGradientsCase = namedtuple("HopperStateGradientsCase", "K V S_v S_k HAS_DS PACKED")
+HopperStateGradientsCase = namedtuple(
+    "HopperStateGradientsCase", "K V S_v S_k HAS_DS PACKED BY_LENGTH"
+)
 # as `chain.Source` and `chain.Ring`, of what goes backwards
 GradientSource = namedtuple("GradientSource", "q k do T c_ptr beta_ptr beta_stride")
 GradientRing = namedtuple("GradientRing", "q k do T weights full free")
@@ -258,7 +260,7 @@ def state_gradients_hopper_kernel(
     h = hv // (HV // given.H)
     first_v = (gl.program_id(0) % slices) * BV
     n, _, token_0, end = slot_bounds(
-        given.cu_seqlens_ptr, n, given.N, given.T, 0, case.PACKED, False
+        given.cu_seqlens_ptr, n, given.N, given.T, 0, case.PACKED, False, case.BY_LENGTH
     )
     tokens = end - token_0
     chunks = (tokens + C - 1) // C

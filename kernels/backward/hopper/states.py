@@ -41,7 +41,7 @@ HopperStatesGiven = namedtuple(
     "HopperStatesGiven", "beta_ptr c_ptr S_first_ptr cu_seqlens_ptr N T total H HV"
 )
 # what is known in advance: dimensions, strides of a first state, flags
-HopperStatesCase = namedtuple("HopperStatesCase", "K V S_v S_k HAS_S PACKED SPAN")
+HopperStatesCase = namedtuple("HopperStatesCase", "K V S_v S_k HAS_S PACKED BY_LENGTH SPAN")
 # where states go: the first one's row, rows to the next; by way of these tiles; chunks to the next
 Kept = namedtuple("Kept", "states row step tiles span")
 
@@ -93,7 +93,7 @@ def chunk_states_hopper_kernel(
     h = hv // (HV // given.H)
     first_v = (gl.program_id(0) % slices) * BV
     n, _, token_0, end = slot_bounds(
-        given.cu_seqlens_ptr, n, given.N, given.T, 0, case.PACKED, False
+        given.cu_seqlens_ptr, n, given.N, given.T, 0, case.PACKED, False, case.BY_LENGTH
     )
     chunks = (end - token_0 + C - 1) // C
     steps = gl.maximum(chunks - 1, 0) // SPAN * SPAN if R is None else chunks

@@ -21,6 +21,7 @@ from .segments import JoinCase, MapsCase, join_segments_kernel, segment_maps_ker
 
 JOINED_ROWS = 16  # rows of the state that one program carries from segment to segment
 MAPS = 0.7  # the time of a chunk of the maps of segments, in chunks with outputs
+LONG = 2048  # packed sequences of so many tokens in the mean are taken by their lengths
 WIDTH = 128  # key dimensions that the chain, and the gradients of one chunk, hold in registers
 
 
@@ -46,15 +47,16 @@ class HopperScan:
         self.join = launcher(join_segments_kernel, joined, plan.types, num_warps=8)
 
         @cache
-        def launch(segmented, n):
+        def launch(segmented, n, by_length):
             first = {"HAS_S": plan.has_S or segmented, "PACKED": plan.packed}
-            case = HopperScanCase(**lie, **first, SEGMENTED=segmented, **UT, SHARES=n)
+            how = {"BY_LENGTH": by_length, "SEGMENTED": segmented, "SHARES": n}
+            case = HopperScanCase(**lie, **first, **how, **UT)
             return launcher(
                 chunk_scan_hopper_kernel, case, plan.types,
                 (keys, keys, values, matrices, values), num_warps=4, launch_pdl=not segmented,
             )  # fmt: skip
 
-        self.launch = launch  # for segments or not, and n programs that share a sequence
+        self.launch = launch  # for segments or not, n programs that share a sequence, and an order
 
     def add(self, steps, sizes):
         plan, slices, (_, T, N, total, head_stride, *_) = self.plan, self.slices, sizes
@@ -77,11 +79,17 @@ class HopperScan:
                 ("maps", "S", "states", "cu_seqlens"), (T, length, HV), (),
             )  # fmt: skip
             steps.launches += [find_maps, join]
+        order = length is None and by_length(plan, sizes)
         steps.launches.append((
-            self.launch(length is not None, n), (slots * n * HV * slices, 1, 1),
+            self.launch(length is not None, n, order), (slots * n * HV * slices, 1, 1),
             ("q", "k", "v", "UT", "o", self.beta, "c", "o", states, "S_last", "cu_seqlens"),
             (self.scale, *numbers), (tokens, tokens, tokens, matrices, tokens),
         ))  # fmt: skip
+
+
+def by_length(plan, sizes):
+    """Is the longest of packed sequences taken first? A program needs 2 us to find which it is."""
+    return plan.packed and sizes.N > 1 and sizes.length >= LONG
 
 
 @lru_cache(maxsize=4096)

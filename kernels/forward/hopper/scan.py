@@ -225,7 +225,9 @@ HopperScanGiven = namedtuple(
 # what is known in advance: dimensions; strides of a last state, a first state's are the same, or
 # those of `segments`; flags, SCALED if UT has beta in it, and `beta_ptr` is None; programs that
 # share a sequence
-HopperScanCase = namedtuple("HopperScanCase", "K V S_v S_k HAS_S PACKED SEGMENTED SCALED SHARES")
+HopperScanCase = namedtuple(
+    "HopperScanCase", "K V S_v S_k HAS_S PACKED BY_LENGTH SEGMENTED SCALED SHARES"
+)
 # scores in shared memory, and their signals
 Scores = namedtuple("Scores", "tiles ready used")
 # outputs on their way: tiles of them in memory, one in shared memory; a pointer and a stride for
@@ -247,8 +249,9 @@ def chunk_scan_hopper_kernel(q, k, v, UT, o, given: HopperScanGiven, case: gl.co
     first_v = (gl.program_id(0) % slices) * BV
     slot = gl.program_id(0) // slices // HV // SHARES
     n, index, token_0, end = slot_bounds(
-        given.cu_seqlens_ptr, slot, given.N, given.T, given.length, case.PACKED, SEGMENTED
-    )
+        given.cu_seqlens_ptr, slot, given.N, given.T, given.length,
+        case.PACKED, SEGMENTED, case.BY_LENGTH,
+    )  # fmt: skip
     tokens = end - token_0
     silent = 0
     last = True
