@@ -35,11 +35,13 @@ from falsified import FALSIFIED, REVIEW
 from hidden import HIDDEN
 from one_sided import (
     AS_THE_PAGE,
+    CHOSEN,
     IN_BRACKETS,
     IN_WORDS,
     LESS_IS_LEFT,
     LOW_RANKS,
     NOT_ASKED,
+    NOT_DRAWN,
     NOTHING_WRITTEN,
     ONE_SIDED,
     OTHER_ROOTS,
@@ -50,7 +52,7 @@ from one_sided import (
     UNREAD,
     UNSOLVED,
 )
-from unread import BESIDE, READ_PAST
+from unread import APART, BESIDE, IN_BOLD, READ_PAST
 
 from gdn_ref.proofs.printed import check, load, position, source
 
@@ -114,6 +116,8 @@ def problems_of(monkeypatch, label, old, new):
         *IN_BRACKETS,
         *SMALLEST,
         *UNREAD,
+        *NOT_DRAWN,
+        *APART,
     ],
 )
 def test_no_coincidence_hides_it(monkeypatch, label, old, new):
@@ -138,7 +142,9 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
     + UNSOLVED
     + IN_WORDS
     + READ_PAST
-    + BESIDE,
+    + BESIDE
+    + IN_BOLD
+    + CHOSEN,
 )
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""

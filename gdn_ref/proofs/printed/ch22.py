@@ -84,7 +84,8 @@ def all_permutations(draw):
 
 
 def two_mirrors(draw, apart=1):
-    """Reflections whose unit keys stand at an angle of pi / m, in two dimensions and in more."""
+    """Reflections whose unit keys stand at an angle of pi / m, in two dimensions and in more; for
+    one step they are one key and its negative."""
     draw = draw.anew()
     e = orthonormal(draw, 2 + draw.seed % 3)
 
@@ -94,7 +95,7 @@ def two_mirrors(draw, apart=1):
 
     first = transition(draw, e[0], 1.0, 2.0)
     letters = {r"\mathbf{P}_1": first, r"\mathbf{P}_2": Depends(second)}
-    return World(letters, {"m": range(2, 8)})
+    return World(letters, {"m": range(1, 8)})
 
 
 def doubled(draw):
