@@ -216,6 +216,17 @@ NOT_DRAWN = [
     ("eq-error-budget", r"\rho_s^2\,\kappa_s^2 .", r"\rho_s^2\,\kappa_s^2 ,\quad\mathbb{E}\,\|\mathbf{O}+\partial\mathbf{O}\|^4=\mathbb{E}\,\|\mathbf{O}-\partial\mathbf{O}\|^4 ."),  # O = 1, an error of 2 once and of -1 twice: 27 for 11
 ]  # fmt: skip
 
+# Ranks again: until states and gradients had low ones, a channel dropped what it held, and blocks were
+# of one row and one column. A form beside them was refused.
+LOW_RANKS_AGAIN = [
+    ("eq-repeat-step", r"\mathbf{F}^n ,", r"\mathbf{F}^n ,\quad\mathrm{rank}\,\mathbf{S}_{n+1}=\mathrm{rank}\,\mathbf{S}_n ,"),  # an empty state, and a write
+    ("eq-drift-sum", r"\cdots\mathbf{F}_{(J)} .", r"\cdots\mathbf{F}_{(J)} ,\quad\mathrm{rank}\,\mathbf{D}_J=\mathrm{rank}\,\mathbf{R}_J ."),  # two errors of rank one
+    ("eq-value-slices", r"g,\,\beta\bigr),", r"g,\,\beta\bigr),\quad\mathrm{rank}\,\mathbf{S}'_{J:}=\mathrm{rank}\,\mathbf{S}_{J:},"),  # an empty state before
+    ("eq-family-two-gates", r"(\boldsymbol{w}_t\odot\boldsymbol{v}_t)\boldsymbol{k}_t^\top", r"(\boldsymbol{w}_t\odot\boldsymbol{v}_t)\boldsymbol{k}_t^\top ,\quad\mathrm{rank}\,(\mathbf{S}_{t-1}\mathbf{D}_t)=\mathrm{rank}\,\mathbf{S}_{t-1}"),  # a state in one channel, which is dropped
+    ("eq-family-grad-state", r"\boldsymbol{b}_t\boldsymbol{a}_t^\top\bigr) .", r"\boldsymbol{b}_t\boldsymbol{a}_t^\top\bigr) ,\quad\mathrm{rank}\,\boldsymbol{\Lambda}_t=\mathrm{rank}\,\mathrm{d}\mathbf{S}_t ."),  # no gradient of the state, one of the output
+    ("eq-inverse-row", r"\quad(e<a),", r"\quad(e<a),\\ \mathrm{rank}\,\mathbf{X}_{ae}&=\mathrm{rank}\,\mathbf{X}_{aa}\quad(e<a),"),  # keys of two blocks that are orthogonal
+]  # fmt: skip
+
 # A constant of few digits and three logarithms, until functions counted.
 CHOSEN = [
     ("eq-rounding-size", r"\sqrt{8\ln2}", r"\sqrt{\ln94}+\frac{\ln61}{(\ln73)^2}"),  # 4e-10 off

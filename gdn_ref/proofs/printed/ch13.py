@@ -130,6 +130,7 @@ def product_of_three(draw):
     a, b, c, d = [(3, 2, 3, 2), (2, 6, 1, 4), (4, 1, 6, 3)][draw.seed % 3]
     X, Y, Z, rho = draw.array(a, b), draw.array(b, c), draw.array(c, d), draw.number()
     X, Z = (of_rank(draw, 1, part) for part in (X, Z))
+    Y[0] = Y[0] * (draw.easy != LOW)  # nothing to round
     letters = {
         r"\mathbf{X}": X, r"\mathbf{Z}": Z, r"\rho": rho, "Y_": entries(Y),
         r"\boldsymbol{x}_": columns(X.T), r"\boldsymbol{z}_": columns(Z),

@@ -9,7 +9,7 @@ from functools import cache, partial
 import numpy as np
 
 from ...experiments import permutations
-from .cases import of_rank, sizes, strength
+from .cases import of_rank, sizes, state, strength
 from .check import printed
 from .rule import eye, inputs, orthonormal, run, step
 from .values import Depends, columns, entries, listed
@@ -44,7 +44,7 @@ def two_items(draw):
 def repeated(draw, length=1):
     """One token again and again: the state after each, and its transition."""
     draw, (_, d_k, d_v) = draw.anew(), sizes(draw)
-    k, v, S = length * orthonormal(draw, d_k)[0], draw.array(d_v), draw.array(d_v, d_k)
+    k, v, S = length * orthonormal(draw, d_k)[0], draw.array(d_v), state(draw, d_v, d_k)
     alpha, beta, T = draw.between(0.5, 0.95, 1)[0], strength(draw), 7
     x = run(draw, [k] * T, [k] * T, [v] * T, [alpha] * T, [beta] * T, S)
     return World({

@@ -6,7 +6,8 @@ r"""What an evaluator would read past: it is not read.
 knows no prime on a sum and no power of a function's name. `\mathrm{tr}[x]^2` and
 `\mathbb{E}[x]^2` are squares of what stands before, and `[x]` alone is a whole number to some. One
 reader of `a/b\cdot c` divides by c, one of `\ln x\,y`, or of `\ln x\,(y)`, takes the logarithm of
-both, one of `\ln2\,x` does not, and `\exp2(x)` is a power of two; `\sin2\theta\,(x)` is read.
+both, one of `\ln2\,x` does not, and `\exp2(x)` is a power of two. One of `\ln x/y`, or of
+`\prod_ix_i/y`, divides inside. What is read is `\sin2\theta\,(x)`.
 """
 
 from itertools import pairwise
@@ -40,7 +41,17 @@ def _in_square_brackets(node):
 
 
 def _quotient(node):
-    return all(divisor.kind != "product" for divisor in node.parts[1:])
+    return _entrywise(node) and all(divisor.kind != "product" for divisor in node.parts[1:])
+
+
+def _entrywise(node):
+    """Before an operator stands no sum and no function without brackets: of what would they be?"""
+    return not any(map(_is_open, node.parts[:-1]))
+
+
+def _is_open(node):
+    last = node.parts[-1] if node.kind == "product" else node
+    return last.kind == "big" or _is_bare(last)
 
 
 def _product(node):
@@ -86,5 +97,5 @@ def _kinds(nodes):
 
 READ = {
     "quotient": _quotient, "remainder": _quotient, "product": _product, "apply": _apply,
-    "big": _big, "scripted": _scripted,
+    "hadamard": _entrywise, "big": _big, "scripted": _scripted,
 }  # fmt: skip
