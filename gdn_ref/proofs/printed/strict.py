@@ -82,8 +82,14 @@ def _big(node):
     return _kinds(scripts) == ["down"] or node.info == r"\mathbb{E}"
 
 
+def _remainder(node):
+    return len(node.parts) == 2 and _quotient(node)
+
+
 def _scripted(node):
     base, *scripts = node.parts
+    if max(map(_kinds(scripts).count, ("up", "down"))) > 1:
+        return False  # TeX does not set it
     if base.info == r"\mathbb{R}":
         return _kinds(scripts) == ["up"]
     if base.kind in ("letter", "group"):
@@ -96,6 +102,6 @@ def _kinds(nodes):
 
 
 READ = {
-    "quotient": _quotient, "remainder": _quotient, "product": _product, "apply": _apply,
-    "hadamard": _entrywise, "big": _big, "scripted": _scripted,
+    "quotient": _quotient, "remainder": _remainder, "product": _product, "apply": _apply,
+    "mixed": lambda node: False, "hadamard": _entrywise, "big": _big, "scripted": _scripted,
 }  # fmt: skip

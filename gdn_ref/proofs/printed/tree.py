@@ -113,6 +113,8 @@ def _parser():
                 return parts[0] if signs == ("+",) else Node("sum", parts, signs)
             if rule == "chain":
                 return Node("chain", parts, operators) if operators else parts[0]
+            if rule == "quotient" and len(named & {"MOD", "TIMES", "SLASH"}) > 1:
+                return Node("mixed", parts)
             if rule == "quotient" and named & {"MOD", "TIMES"}:
                 return Node("remainder" if "MOD" in named else "times", parts)
             if rule == "product":
@@ -206,6 +208,7 @@ _OPERATORS = {
     "quotient": "/",
     "remainder": r"\bmod ",
     "times": r" \times ",
+    "mixed": " ? ",
 }
 _CLOSED = {"(": ")", "[": "]", "{": "}"}
 
