@@ -200,3 +200,34 @@ SMALLEST = [
     ("eq-conv-backward", r"\sum_{i}w_i\,\mathrm dz_{t+W-1-i}", r"w_0\,\mathrm dz_{t+W-1}+\sum_{i=1}^{W-2}w_i\,\mathrm dz_{t+W-1-i}+w_{W-1}\,\mathrm dz_t"),
     ("eq-packed-slots", r"\sum_n\Bigl\lceil\frac{L_n}{C}\Bigr\rceil&\le\Bigl\lfloor", r"\Bigl\lceil\frac{L_1}{C}\Bigr\rceil+\Bigl\lceil\frac{L_N}{C}\Bigr\rceil+\sum_{n=2}^{N-1}\Bigl\lceil\frac{L_n}{C}\Bigr\rceil&\le\Bigl\lfloor"),
 ]  # fmt: skip
+
+# And these, until errors had other signs than in turn, an overlap was zero, a strength was, one token
+# decayed more, a rotation was whole, a state had more rows than two or fewer, a batch one sequence,
+# and roundings another law than their negatives. Of all but the first three a form beside them was
+# refused.
+NOT_DRAWN = [
+    ("eq-decay-from-sums", r"\hat\Gamma_{ri}\le\Gamma_{ri}\,\exp\bigl(u\,(|c_r|+|c_i|)\bigr)\quad(i<r) ,", "\\begin{aligned}\n\\hat\\Gamma_{ri}&\\le\\Gamma_{ri}\\,\\exp\\bigl(u\\,(|c_r|+|c_i|)\\bigr)\\quad(i<r) ,\\\\\n\\hat\\Gamma_{r,r-2}&\\ge\\Gamma_{r,r-2}\\,\\exp\\bigl(u\\,(c_r-c_{r-2})\\bigr)\\quad(r>2) ,\n\\end{aligned}"),  # errors of two signs two tokens apart: c = -1, -2, -3, u = 1/4: exp(-3) < exp(-5/2)
+    ("eq-two-token-condition", r"\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}})=\Bigl(\frac{|a|}{2}+\sqrt{1+\frac{a^2}{4}}\Bigr)^2", r"\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}}),\ \mathrm{rank}\,\tilde{\mathbf{A}}=\Bigl(\frac{|a|}{2}+\sqrt{1+\frac{a^2}{4}}\Bigr)^2,\ 1"),  # orthogonal keys: rank 0
+    ("eq-equal-cosine-gain", r"h^{2n} .", "h^{2n}\\\\\n&\\mathrm{rank}\\,\\tilde{\\mathbf{A}}=C-1 ."),  # a strength of 0: rank 0
+    ("eq-decay-monotone", r"\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}}')\le\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}})", r"\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}}'-\tilde{\mathbf{A}}'\tilde{\mathbf{A}}'^\top)\le\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}}-\tilde{\mathbf{A}}\tilde{\mathbf{A}}^\top)"),  # three tokens, of which one decays more, by search: 4.46 for 4.17
+    ("eq-count-modulo", r"(\mathbf{P}_1\mathbf{P}_2)^m=\mathbf{I} ,", r"(\mathbf{P}_1\mathbf{P}_2)^m,\ \mathrm{rank}\,(\mathbf{P}_1\mathbf{P}_2-\mathbf{I})=\mathbf{I},\ 2 ,"),  # m = 1, a key and its negative: rank 0
+    ("eq-recall-step", r"\mathbb{E}\,\|\mathbf{X}\mathbf{F}\boldsymbol{y}\|^2 &= a\,\|\mathbf{X}\boldsymbol{y}\|^2 + b\,\|\mathbf{X}\|^2\\", r"\|\mathbf{X}\|^2\,\mathbb{E}\,\|\mathbf{X}\mathbf{F}\boldsymbol{y}\|^2 &= a\,\|\mathbf{X}\|^2\,\|\mathbf{X}\boldsymbol{y}\|^2 + b\,\bigl(\mathrm{tr}(\mathbf{X}\mathbf{X}^\top\mathbf{X}\mathbf{X}^\top)+2\,\det(\mathbf{X}\mathbf{X}^\top)\bigr)\\"),  # a state of three rows, X = I: 5 for 9
+    ("eq-padding-share", r"L_1+\dots+L_N", r"L_1+L_2+\sum_{n=3}^{N}L_n"),  # one sequence
+    ("eq-error-budget", r"\rho_s^2\,\kappa_s^2 .", r"\rho_s^2\,\kappa_s^2 ,\quad\mathbb{E}\,\|\mathbf{O}+\partial\mathbf{O}\|^4=\mathbb{E}\,\|\mathbf{O}-\partial\mathbf{O}\|^4 ."),  # O = 1, an error of 2 once and of -1 twice: 27 for 11
+]  # fmt: skip
+
+# Ranks again: until states and gradients had low ones, a channel dropped what it held, and blocks were
+# of one row and one column. A form beside them was refused.
+LOW_RANKS_AGAIN = [
+    ("eq-repeat-step", r"\mathbf{F}^n ,", r"\mathbf{F}^n ,\quad\mathrm{rank}\,\mathbf{S}_{n+1}=\mathrm{rank}\,\mathbf{S}_n ,"),  # an empty state, and a write
+    ("eq-drift-sum", r"\cdots\mathbf{F}_{(J)} .", r"\cdots\mathbf{F}_{(J)} ,\quad\mathrm{rank}\,\mathbf{D}_J=\mathrm{rank}\,\mathbf{R}_J ."),  # two errors of rank one
+    ("eq-value-slices", r"g,\,\beta\bigr),", r"g,\,\beta\bigr),\quad\mathrm{rank}\,\mathbf{S}'_{J:}=\mathrm{rank}\,\mathbf{S}_{J:},"),  # an empty state before
+    ("eq-family-two-gates", r"(\boldsymbol{w}_t\odot\boldsymbol{v}_t)\boldsymbol{k}_t^\top", r"(\boldsymbol{w}_t\odot\boldsymbol{v}_t)\boldsymbol{k}_t^\top ,\quad\mathrm{rank}\,(\mathbf{S}_{t-1}\mathbf{D}_t)=\mathrm{rank}\,\mathbf{S}_{t-1}"),  # a state in one channel, which is dropped
+    ("eq-family-grad-state", r"\boldsymbol{b}_t\boldsymbol{a}_t^\top\bigr) .", r"\boldsymbol{b}_t\boldsymbol{a}_t^\top\bigr) ,\quad\mathrm{rank}\,\boldsymbol{\Lambda}_t=\mathrm{rank}\,\mathrm{d}\mathbf{S}_t ."),  # no gradient of the state, one of the output
+    ("eq-inverse-row", r"\quad(e<a),", r"\quad(e<a),\\ \mathrm{rank}\,\mathbf{X}_{ae}&=\mathrm{rank}\,\mathbf{X}_{aa}\quad(e<a),"),  # keys of two blocks that are orthogonal
+]  # fmt: skip
+
+# A constant of few digits and three logarithms, until functions counted.
+CHOSEN = [
+    ("eq-rounding-size", r"\sqrt{8\ln2}", r"\sqrt{\ln94}+\frac{\ln61}{(\ln73)^2}"),  # 4e-10 off
+]  # fmt: skip

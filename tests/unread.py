@@ -51,3 +51,35 @@ BESIDE = [
     ("eq-shard-felt", r"\sum_{s=1}^{t}", r"\sum_{s>1}^{t}"),  # without the first token
     ("eq-retrieval-margin", r"\mathbb{E}\,m &= 1 \\", r"\mathbb{E}\,m &= \mathbf{I} \\"),  # a number is no matrix
 ]  # fmt: skip
+
+# What stands in another row, in another column or apart was multiplied; a function took a number and
+# what is behind it. Of the last three a form beside them was refused.
+APART = [
+    ("eq-slot-race", "&\\quad-(\\mathbf{S}\\mathbf{F}_2+\\mathbf{G}_2)\\\\\n&=(", r"-(\mathbf{S}\mathbf{F}_2+\mathbf{G}_2)&=("),  # two equations, a row each: the first without its last term
+    ("eq-family-minibatch", "\\mathbf{S}+\\sum_{i=1}^{C}\\eta_i(\\boldsymbol{v}_i-\\mathbf{S}\\boldsymbol{k}_i)\\boldsymbol{k}_i^\\top\\\\\n&=", "\\mathbf{S}\\\\\n+\\sum_{i=1}^{C}\\eta_i(\\boldsymbol{v}_i-\\mathbf{S}\\boldsymbol{k}_i)\\boldsymbol{k}_i^\\top&="),  # the first row says S' = S
+    ("eq-tile-address", "K+d\\\\\n&\\quad=\\underbrace", "K\\\\\n+\\,d&=\\underbrace"),  # the first row lacks d, the second says that d is the place
+    ("eq-slot-room", "\\Bigl\\lfloor\\frac{b_{n+1}}{C}\\Bigr\\rfloor-\\Bigl\\lfloor\\frac{b_n}{C}\\Bigr\\rfloor+1\\\\\n&\\le", "\\Bigl\\lfloor\\frac{b_{n+1}}{C}\\Bigr\\rfloor\\\\\n-\\Bigl\\lfloor\\frac{b_n}{C}\\Bigr\\rfloor+1&\\le"),  # the first sequence, C + 1 tokens: 2 <= 1
+    ("eq-packed-slots", "\\Bigl\\lfloor\\frac{T}{C}\\Bigr\\rfloor+N\\\\\n&\\le", "\\Bigl\\lfloor\\frac{T}{C}\\Bigr\\rfloor\\\\\n+N&\\le"),  # one token, chunks of two: 1 <= 0
+    ("eq-family-gdn", "\\alpha_t\\beta_t\\,\\boldsymbol{k}_i^\\top\\boldsymbol{k}_t\\\\\n&=", "\\alpha_t\\beta_t\\\\\n\\cdot\\,\\boldsymbol{k}_i^\\top\\boldsymbol{k}_t&="),  # the first row lacks the overlap
+    ("eq-grad-memory", r"n_\text{kept}=\frac{N}{m}+m-1\ \ge\ 2\sqrt N-1", "\\begin{aligned}\nn_\\text{kept}&=\\frac{N}{m}\\\\\n+m-1&\\ge2\\sqrt N-1\n\\end{aligned}"),  # N = 4, m = 1: 0 >= 3
+    ("eq-backward-segments", r"n_\text{kept}=\frac{N}{m}+2m-1\ \ge\ 2\sqrt{2N}-1,", "\\begin{aligned}\nn_\\text{kept}&=\\frac{N}{m}&+2m-1&\\ge2\\sqrt{2N}-1,\n\\end{aligned}"),  # two equations beside one another: N = 8, m = 1: 1 >= 7
+    ("eq-inverse-without-beta", r"\bigl(\mathbf{L}\mathbf{B}\bigr)^\top\mathrm{d}\mathbf{E}=\mathbf{B}\,\mathbf{Z}=\mathrm{d}\mathbf{V} ,", "\\begin{aligned}\n\\bigl(\\mathbf{L}\\mathbf{B}\\bigr)^\\top\\mathrm{d}\\mathbf{E}&=\\mathbf{B}&\\mathbf{Z}&=\\mathrm{d}\\mathbf{V} ,\n\\end{aligned}"),  # the same: Z is not dV, but for strengths of 1
+    ("eq-recall-delta", r"\beta\,\alpha^m\Bigl(", r"\beta\,\alpha^m&&\Bigl("),  # lambda = beta alpha^m, and a bracket beside it
+    ("eq-grad-query", r"\mathbf{B}\mathbf{Z}", r"\mathbf{B}&&\mathbf{Z}"),  # dV = B, and Z beside it
+    ("eq-block", r"\beta_\text{max}\,\sigma(\boldsymbol b)", r"\beta_\text{max}&&\sigma(\boldsymbol b)"),  # beta is the most it can be
+    ("eq-norm-gradient", r"\frac1r\Bigl(", r"\frac1r\qquad\Bigl("),  # do = 1/r, and a bracket apart
+    ("eq-hybrid-recall", r"\frac1m\,\ln", r"\frac1m\qquad\ln"),  # 1/m, and a logarithm apart
+    ("eq-conv-backward", r"s_t\bigl(1+z_t", r"s_t\qquad\bigl(1+z_t"),  # dz = dy s, and a bracket apart
+    ("eq-shard-felt", r"\ln\max\bigl(1,|1-\beta_s\|\boldsymbol{k}_s\|^2|\bigr)", r"\ln2\,\max\bigl(\tfrac12,\tfrac12|1-\beta_s\|\boldsymbol{k}_s\|^2|\bigr)"),  # ln 2 times a maximum: a strength of 0 adds ln(2)/2
+    ("eq-tracking-life", r"\exp(b)", r"\exp2\bigl(\tfrac b2\bigr)"),  # exp2 is a power of two: b = 5: 51 < 2
+    ("eq-gate-start", "\\ln\\frac l{\\Delta_0}\\\\\n&\\quad+\\frac{\\rho\\,(1/l-1/u)-A_0\\ln(u/l)}{A_1-A_0}", r"\frac{\ln\frac l{\Delta_0}\,(A_1-A_0)+\rho\,(1/l-1/u)-A_0\ln(u/l)}{A_1-A_0}"),  # the logarithm of both
+    ("eq-doubled-sigmoid", r"\frac{1-\exp(-b)}{1+\exp(-b)}", r"\frac{1-\exp2(-\tfrac b2)}{1+\exp2(-\tfrac b2)}"),  # b = 1: 0.17 for 0.46
+    ("eq-grad-beta", r"\Gamma_{ri}", r"\Gamma^\top_{ri}"),  # the entry of the transpose: 0 for i < r
+    ("eq-thread-layout", r"2\,(l\bmod8)", r"2\,l\bmod8\cdot2"),  # from left to right: l = 4: 0 for 8
+]  # fmt: skip
+
+# Until a multiple of the identity was not a number, too.
+IN_BOLD = [
+    ("eq-recall-scores", r"\frac{1}{d_v}\sum_{i\ne j}", r"\frac{\mathbf{I}}{d_v}\sum_{i\ne j}"),  # a variance is no matrix
+    ("eq-hybrid-intensity", r"\frac{1}{b_S}\Bigl(", r"\frac{\mathbf{I}}{b_S}\Bigl("),  # an intensity is no matrix
+]  # fmt: skip

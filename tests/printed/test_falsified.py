@@ -35,11 +35,14 @@ from falsified import FALSIFIED, REVIEW
 from hidden import HIDDEN
 from one_sided import (
     AS_THE_PAGE,
+    CHOSEN,
     IN_BRACKETS,
     IN_WORDS,
     LESS_IS_LEFT,
     LOW_RANKS,
+    LOW_RANKS_AGAIN,
     NOT_ASKED,
+    NOT_DRAWN,
     NOTHING_WRITTEN,
     ONE_SIDED,
     OTHER_ROOTS,
@@ -50,7 +53,7 @@ from one_sided import (
     UNREAD,
     UNSOLVED,
 )
-from unread import BESIDE, READ_PAST
+from unread import APART, BESIDE, IN_BOLD, READ_PAST
 
 from gdn_ref.proofs.printed import check, load, position, source
 
@@ -106,6 +109,7 @@ def problems_of(monkeypatch, label, old, new):
         *POOR,
         *OTHER_ROOTS,
         *LOW_RANKS,
+        *LOW_RANKS_AGAIN,
         *AS_THE_PAGE,
         *RESTORED,
         *LESS_IS_LEFT,
@@ -114,6 +118,8 @@ def problems_of(monkeypatch, label, old, new):
         *IN_BRACKETS,
         *SMALLEST,
         *UNREAD,
+        *NOT_DRAWN,
+        *APART,
     ],
 )
 def test_no_coincidence_hides_it(monkeypatch, label, old, new):
@@ -138,7 +144,9 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
     + UNSOLVED
     + IN_WORDS
     + READ_PAST
-    + BESIDE,
+    + BESIDE
+    + IN_BOLD
+    + CHOSEN,
 )
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""

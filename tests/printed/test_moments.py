@@ -49,12 +49,13 @@ def test_scores_of_two_draws_have_other_fourth_moments():
     assert 0 < differ < len(DRAWS["rational"])
 
 
-def test_roundings_have_two_sizes():
+def test_roundings_have_two_sizes_and_are_not_as_likely_as_their_negatives():
     world = product_of_three(DRAWS["modular"][0])
     dY = r"\partial\mathbf{Y}"
-    assert len({round(float((at[dY] ** 2).sum()), 9) for _, at in world.outcomes}) == 2
-    Y, rho = world.letters["Y_"], world.letters[r"\rho"]
-    assert mean(world, lambda at: at[dY][0, 0] ** 2) == pytest.approx(rho**2 * Y[1, 1] ** 2)
+    assert len({round(float(at[dY][0, 0]), 9) for _, at in world.outcomes}) == 4
+    size = world.letters[r"\rho"] * world.letters["Y_"][1, 1]
+    moments = [mean(world, lambda at, n=n: (at[dY][0, 0] / size) ** n) for n in (0, 1, 2, 3)]
+    assert moments[:3] == pytest.approx([1, 0, 1]) and moments[3] > 1
 
 
 def test_borders_have_equal_sizes_and_a_cosine_of_minus_one():

@@ -91,6 +91,7 @@ def test_rows_and_what_goes_on():
     \end{aligned}
     """
     assert claims(tex) == ["a = b + c", "d = e + f", "g = h", "u = v"]
+    assert claims(r"a &= (b \\ &\quad + c) \\ &= d - e") == ["a = (b + c) = d - e"]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,6 @@ def test_rows_and_what_goes_on():
         (r"a = b \quad \text{if } c \ne 0", [[r"c \ne 0"]]),
         (r"a = b \quad \text{if } c = 0, \quad d < e", [["c = 0"], []]),
         (r"a = b \quad (i < r) \quad \text{for } c = 2", [["c = 2", "i < r"]]),
-        (r"a = b \quad (c)", [[]]),
         (r"a = b, \quad c = d \quad (i < r)", [[], ["i < r"]]),
     ],
 )
@@ -174,6 +174,30 @@ ALL = "no meaning is known for all of"
         (r"\|b\|_2'", ALL),
         (r"\|b\|^{(2)}", ALL),
         (r"b \in \mathbb{R}_n", ALL),
+        (r"\ln b\,(c)", ALL),
+        (r"\ln2\,b", ALL),
+        (r"\exp2(b)", ALL),
+        (r"\cos2(b)", ALL),
+        (r"a\bmod b\cdot c", ALL),
+        (r"a/b\bmod c", ALL),
+        (r"a\bmod b\bmod c", ALL),
+        (r"a\times b/c", ALL),
+        (r"a_b_c", ALL),
+        (r"a^b_c^d", ALL),
+        (r"\ln b/c", ALL),
+        (r"\prod_i b_i/c", ALL),
+        (r"a\sum_i b_i \odot c", ALL),
+        (r"a = b \qquad (c)", "two things side by side"),
+        (r"a = b \qquad \ln c", "two things side by side"),
+        (r"a &= b & c", "a mark between b and c"),
+        (r"a &= b && (c)", "a mark between b and"),
+        (r"a &= b &+ c", "a mark between b and"),
+        (r"a &= b & c &= d", "a mark between b and c"),
+        (r"a &= b \\ + c &= d", "begins left of its mark"),
+        (r"a &= b \\ \cdot c &= d", "begins left of its mark"),
+        (r"a &= b + \\ c &= d", "begins left of its mark"),
+        (r"a &= (b \\ c &+ d)", "begins left of its mark"),
+        (r"a = b \\ - c = d", "begins left of its mark"),
     ],
 )
 def test_what_cannot_be_read(tex, message):

@@ -30,6 +30,9 @@ WORLD = World({"a": 1}, {r"\beta": EIGHTHS, "n": range(9)})
         (r"10^{-6}", False),
         (r"-\cos 355", True),
         (r"\cos 2a", False),
+        (r"\sqrt{\ln94}+\frac{\ln61}{(\ln73)^2}", True),
+        (r"\frac{77}{7\cdot 77\cdot 777}", True),
+        (r"\frac{2^{-p}}{\sqrt{8\ln2}}", False),
     ],
 )
 def test_constants_of_many_digits(side, special):
@@ -102,6 +105,11 @@ def test_a_condition_says_what_a_letter_is(condition, special):
         (r"a = \mathbf{I}", True),
         (r"n = \begin{cases} n & n > 0 \\ \mathbf{0} & n = 0 \end{cases}", True),
         (r"A = \mathbf{I}", False),
+        (r"a = \frac{\mathbf{I}}{a}", True),
+        (r"a, A = \mathbf{I}, \mathbf{I}", True),
+        (r"A, a = \mathbf{I}, 1", False),
+        (r"a = |\mathbf{I}|", True),
+        (r"A = a\,\mathbf{I}", False),
         (r"Ax = \boldsymbol{0}", False),
     ],
 )

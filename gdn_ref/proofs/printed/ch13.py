@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import chunking, wy
 from ..data import equal_cosine_keys, hard_inputs
-from .cases import STILL, of_rank, sizes
+from .cases import LOW, STILL, of_rank, sizes
 from .ch17 import nearest
 from .check import printed
 from .numbers import Dual
@@ -22,16 +22,17 @@ from .world import World
 
 
 def two_tokens(draw):
-    """Two tokens with these overlaps, of either sign."""
+    """Two tokens with these overlaps, of either sign, or with orthogonal keys."""
     overlaps = draw.rng.uniform(-2, 2, 3)
     return World(
         {r"\tilde{\mathbf{A}}": Depends(lambda at: np.array([[0, 0], [at["a"], 0]]))},
-        {"a": [*overlaps, -2.0, 1.0]},
+        {"a": [*overlaps, 0.0, -2.0, 1.0]},
     )
 
 
 def stronger(draw, weaker=False):
-    """Chunks with decays, and with stronger ones; at first with the same, so that it is equal."""
+    """Chunks with decays, and with stronger ones, of all tokens or of one; at first with the same,
+    so that it is equal."""
     T, d_k, d_v = sizes(draw)
     _, k, _, g, beta, _ = hard_inputs(T=max(T, 3), d_k=d_k, d_v=d_v, seed=draw.seed)
     more = draw.rng.uniform(0.3, 1, len(g)) ** (-1 if weaker else 1)
@@ -41,19 +42,25 @@ def stronger(draw, weaker=False):
     if weaker:
         two = three = wy.interaction(k, beta)
         one = wy.interaction(k, beta, chunking.decay(60 * g)[1])
-    return World({r"\tilde{\mathbf{A}}": one}, {r"\tilde{\mathbf{A}}'": [two, three]})
+    more = [wy.interaction(k, beta, chunking.decay(g - 2 * row)[1]) for row in np.eye(len(g))]
+    return World(
+        {r"\tilde{\mathbf{A}}": one},
+        {r"\tilde{\mathbf{A}}'": [two, three] if weaker else [two, *more, three]},
+    )
 
 
 def one_cosine(draw, near=1e-9, more=()):
     """Chunks of keys of one cosine, one strength and one decay, through the package's solve.
 
-    Without decay the keys are one key and the strength is 2, so that h = -1: the longest memory.
+    Without decay the keys are one key and the strength is 2, so that h = -1: the longest memory. A
+    draw of low ranks has a strength of 0; but C runs where there has to be something to bound.
     `more` are numbers of tokens by which chunks are longer: then C runs, from one token on.
     """
     C = (5, 1, 3)[draw.seed % 3] + draw.seed // 3
     cosine, beta, alpha = draw.rng.uniform((0.6, 0.8, 0.6), (0.95, 1.8, 0.9))
     if draw.easy == STILL and not more:
         cosine, beta, alpha = 1.0, 2.0, 1.0
+    beta = beta * 0 if draw.easy == LOW and not more else beta
 
     def inverse(count):
         Gamma = chunking.decay(np.full(count, np.log(alpha)))[1]
@@ -102,17 +109,18 @@ def all_signs(rho, *matrices):
     """What roundings of mean square rho^2 add to each of some matrices, for every choice of signs.
 
     They have two sizes, so that their squares are not constant: 7/5 rho for every other entry and
-    rho/5 for those between, or the other way about.
+    rho/5 for those between, or the other way about. One in five is up, by twice as much, four are
+    down by half: the mean is zero, and they are not as likely as their negatives.
     """
     count = sum(Y.size for Y in matrices)
     for large, *signs in itertools.product((1, -1), repeat=count + 1):
         found, at = [], 0
         for r, Y in zip(rho, matrices, strict=True):
             sizes = [4 + 3 * large * (-1) ** n for n in range(at, at + Y.size)]
-            fives = np.reshape(np.multiply(sizes, signs[at : at + Y.size]), Y.shape)
-            found.append(fives * Y * r / 5)
+            halves = [4 if sign > 0 else -1 for sign in signs[at : at + Y.size]]
+            found.append(np.reshape(np.multiply(sizes, halves), Y.shape) * Y * r / 10)
             at += Y.size
-        yield Fraction(1, 2 ** (count + 1)), found
+        yield Fraction(4 ** signs.count(-1), 2 * 5**count), found
 
 
 @cache
@@ -122,6 +130,7 @@ def product_of_three(draw):
     a, b, c, d = [(3, 2, 3, 2), (2, 6, 1, 4), (4, 1, 6, 3)][draw.seed % 3]
     X, Y, Z, rho = draw.array(a, b), draw.array(b, c), draw.array(c, d), draw.number()
     X, Z = (of_rank(draw, 1, part) for part in (X, Z))
+    Y[0] = Y[0] * (draw.easy != LOW)  # nothing to round
     letters = {
         r"\mathbf{X}": X, r"\mathbf{Z}": Z, r"\rho": rho, "Y_": entries(Y),
         r"\boldsymbol{x}_": columns(X.T), r"\boldsymbol{z}_": columns(Z),
@@ -140,8 +149,8 @@ def stages(draw):
     rho, O = [draw.number() for _ in parts], of_rank(draw, 1, draw.array(T, d_v))
     gains = []
     for X, Y, Z in parts:  # with roundings of size 1
-        squares = [np.sum((X @ dY @ Z) ** 2) for _, (dY,) in all_signs([1], Y)]
-        gains.append(sum(squares) / len(squares) / np.sum(O**2))
+        squares = [w * np.sum((X @ dY @ Z) ** 2) for w, (dY,) in all_signs([1], Y)]
+        gains.append(sum(squares) / np.sum(O**2))
     outcomes = []
     for w, changes in all_signs(rho, *(Y for _, Y, _ in parts)):
         dO = sum(X @ dY @ Z for (X, _, Z), dY in zip(parts, changes, strict=True))
@@ -193,11 +202,12 @@ def changed(draw):
 
 
 def summed(draw):
-    """Cumulative sums with errors of the largest size, whose signs alternate, and decays from
-    them: for some pairs of tokens the errors agree, for others they do not."""
+    """Cumulative sums with errors, and decays from them: of the largest size with signs that
+    alternate, or two by two, or any errors but for two tokens side by side."""
     T, u = (4, 5, 6)[draw.seed % 3], 2.0 ** -(2 + draw.seed)
-    c = np.cumsum(draw.rng.uniform(-2, -0.1, T))
-    off = c * (1 + u * (-1) ** (np.arange(T) + draw.seed))
+    c, n = np.cumsum(draw.rng.uniform(-2, -0.1, T)), np.arange(T)
+    share = ((-1.0) ** n, (-1.0) ** (n // 2), np.append([1, -1], draw.rng.uniform(-1, 1, T - 2)))
+    off = c * (1 + u * share[draw.seed % 3])
     exact, hat = (np.exp(x[:, None] - x[None, :]) for x in (c, off))
     letters = {"c_": entries(c), "u": u, r"\hat\Gamma_": entries(hat), r"\Gamma_": entries(exact)}
     return World(letters, {"r": range(1, T + 1), "i": range(1, T + 1)})

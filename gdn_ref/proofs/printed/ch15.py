@@ -11,7 +11,7 @@ from ... import gated_delta_rule
 from ..ch15_layout import held
 from ..data import hard_inputs
 from .arithmetic import inverse
-from .cases import EMPTY, case, of_rank, sizes
+from .cases import EMPTY, LOW, case, of_rank, sizes
 from .check import printed
 from .rule import rule
 from .values import Depends, Family, Refused, columns, entries, listed
@@ -157,7 +157,7 @@ def slices(draw):
     """Some rows of the values, and what the whole chunk computes for them."""
     T, d_k, d_v, *J = ((6, 4, 3, 0, 2), (5, 3, 4, 0, 1, 3), (7, 2, 5, 1, 4))[draw.seed % 3]
     q, k, v, g, beta, S = hard_inputs(T=T, d_k=d_k, d_v=d_v, seed=draw.seed)
-    q, k, v = (of_rank(draw, n, x) for n, x in ((1, q), (3, k), (2, v)))
+    q, k, v, S = (of_rank(draw, n, x) for n, x in ((1, q), (3, k), (2, v), (1, S)))
     O, S_next = gated_delta_rule.recurrent(q, k, v, g, beta, S)
     letters = {
         r"\mathbf{Q}": q, r"\mathbf{K}": k, r"\mathbf{V}_{:J}": v[:, J], "g": g, r"\beta": beta,
@@ -197,7 +197,8 @@ printed(
 def blocks(draw):
     """A unit lower triangular matrix in three blocks or six, and its inverse."""
     n, count = ((4, 3), (2, 6), (3, 3))[draw.seed % 3]
-    A = draw.array(n * count, n * count) * np.tril(np.ones((n * count,) * 2, dtype=int), -1)
+    A = of_rank(draw, 1, draw.array(n * count, n * count))
+    A = A * np.tril(np.ones(A.shape, dtype=int), -1)
     X = inverse(A + np.eye(n * count, dtype=object if draw.exact else float))
 
     def of(matrix):
@@ -224,6 +225,8 @@ def more_rows(draw):
     T, d_k, d_v = ((6, 4, 3), (5, 3, 4), (7, 2, 5))[draw.seed % 3]
     _, k, v, g, beta, _ = hard_inputs(T=T, d_k=d_k, d_v=d_v, seed=draw.seed)
     k, v = (of_rank(draw, n, x) for n, x in ((1, k), (2, v)))
+    if draw.easy == LOW:  # and a full step
+        beta[0] = 1 / (k[0] @ k[0])
     G = scan_of(np.zeros((d_v, d_k)), k, v, g, beta)
     F = np.vstack([scan_of(np.eye(d_k)[i : i + 1], k, 0 * v[:, :1], g, beta) for i in range(d_k)])
     letters = {

@@ -26,8 +26,9 @@ class Row:
         self.alpha, self.beta = cases.decays(draw, T), cases.strengths(draw, T)
 
     def any_state(self):
-        """Any numbers in the shape of a state."""
-        return self.draw.array(self.d_v, self.d_k)
+        """Any numbers in the shape of a state; zeros, or of a low rank, for a draw of these."""
+        S = self.draw.array(self.d_v, self.d_k)
+        return 0 * S if self.draw.easy == cases.EMPTY else cases.of_rank(self.draw, 1, S)
 
     def states(self, S, begin, end):
         """The state before token `begin` + 1 and after each token up to `end`."""
@@ -128,7 +129,7 @@ def race(draw):
     """Two sets of tokens on one slot: one after the other, and both from what they read first."""
     T, cut = sizes(draw)[0] + 1, case(draw) % 3 + 1
     x = Row(draw, T)
-    S = cases.of_rank(draw, 1, x.any_state())
+    S = x.any_state()
     bounds = ((0, cut), (cut, T))
     F = [x.linear(*bound) for bound in bounds]
     letters = {

@@ -168,8 +168,8 @@ def projectors(draw, d):
 def one_step(draw, length=1, of_y=1):
     """A state X of any kind, a unit vector y, and one more key of the cubature."""
     draw = draw.anew()
-    d = (3, 2, 4)[draw.seed % 3] + draw.seed // 3
-    X, alpha, beta = of_rank(draw, 1, draw.array(2, d)), draw.number(), strength(draw)
+    d, rows = (3, 2, 4)[draw.seed % 3] + draw.seed // 3, (2, 4, 1)[draw.seed % 3]
+    X, alpha, beta = of_rank(draw, 1, draw.array(rows, d)), draw.number(), strength(draw)
     if draw.exact:
         y = of_y * unit_vector(draw, d)
     else:

@@ -9,7 +9,7 @@ from functools import cache, partial
 import numpy as np
 
 from ...experiments import permutations
-from .cases import of_rank, sizes, strength
+from .cases import of_rank, sizes, state, strength
 from .check import printed
 from .rule import eye, inputs, orthonormal, run, step
 from .values import Depends, columns, entries, listed
@@ -44,7 +44,7 @@ def two_items(draw):
 def repeated(draw, length=1):
     """One token again and again: the state after each, and its transition."""
     draw, (_, d_k, d_v) = draw.anew(), sizes(draw)
-    k, v, S = length * orthonormal(draw, d_k)[0], draw.array(d_v), draw.array(d_v, d_k)
+    k, v, S = length * orthonormal(draw, d_k)[0], draw.array(d_v), state(draw, d_v, d_k)
     alpha, beta, T = draw.between(0.5, 0.95, 1)[0], strength(draw), 7
     x = run(draw, [k] * T, [k] * T, [v] * T, [alpha] * T, [beta] * T, S)
     return World({
@@ -84,7 +84,8 @@ def all_permutations(draw):
 
 
 def two_mirrors(draw, apart=1):
-    """Reflections whose unit keys stand at an angle of pi / m, in two dimensions and in more."""
+    """Reflections whose unit keys stand at an angle of pi / m, in two dimensions and in more; for
+    one step they are one key and its negative."""
     draw = draw.anew()
     e = orthonormal(draw, 2 + draw.seed % 3)
 
@@ -94,7 +95,7 @@ def two_mirrors(draw, apart=1):
 
     first = transition(draw, e[0], 1.0, 2.0)
     letters = {r"\mathbf{P}_1": first, r"\mathbf{P}_2": Depends(second)}
-    return World(letters, {"m": range(2, 8)})
+    return World(letters, {"m": range(1, 8)})
 
 
 def doubled(draw):

@@ -157,6 +157,7 @@ def gates(draw):
     S = cases.state(draw, d_v, d_k)
     if T > 1 and draw.exact:  # gates that are closed, and open
         e[0], e[1], w[1], w[2] = 0 * e[0], 0 * e[1] + 1, 0 * w[1], 0 * w[2] + 1
+        D[1, 0] = 0 * D[1, 0]  # and one channel drops what it held
     if draw.exact:
         u, a = w * v, D * e * k
     else:
@@ -175,7 +176,7 @@ def backwards(draw):
     draw = draw.anew(3)
     D, q, k, u, a, b, S = vectors(draw)
     T, d_v = u.shape
-    dO, last = cases.values(draw, T, d_v), draw.array(*S.shape)
+    dO, last = cases.values(draw, T, d_v), cases.of_rank(draw, 1, draw.array(*S.shape))
 
     def from_token(t):
         """The loss as a function of the state before token t + 1, its own output left out."""

@@ -47,7 +47,7 @@ def _entrywise(function):
     return lambda x: np.vectorize(real)(x) if isinstance(x, np.ndarray) else real(x)
 
 
-def _logarithm(x, base=math.e):
+def _logarithm(x, base):
     return _real(math.log)(x) / math.log(base)
 
 
@@ -74,12 +74,12 @@ def _rank(x):
 
 
 FUNCTIONS = {
-    "exp": _real(math.exp), "ln": _logarithm, "log": _logarithm, "sin": _real(math.sin),
+    "exp": _real(math.exp), "ln": _real(math.log), "log": _logarithm, "sin": _real(math.sin),
     "cos": _real(math.cos), "softplus": _entrywise(lambda x: float(np.logaddexp(0, x))),
     "silu": _entrywise(lambda x: x / (1 + math.exp(-x))),
     "max": lambda *xs: max(map(ordered, xs)), "min": lambda *xs: min(map(ordered, xs)),
     "det": _square(lambda x: arithmetic.eliminated(x)[0] if v.is_exact(x) else np.linalg.det(x)),
-    "tr": _square(np.trace), "tril": _square(lambda x, k=0: np.tril(x, k)),
+    "tr": _square(lambda x: np.trace(x)), "tril": _square(lambda x, k=0: np.tril(x, k)),
     "cond": _square(lambda x: float(np.linalg.cond(arithmetic.real(x)))),
     "diag": _diagonal_matrix, "rank": _rank,
 }  # fmt: skip

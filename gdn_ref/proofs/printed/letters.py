@@ -73,6 +73,8 @@ class Letters:
                     found = family[indices]
                     self.note(node, text + mark, found, len(indices))
                     rest = [s for s in rest if s is not script]
+                    if TRANSPOSE in rest and len(indices) > 1 and v.is_number(found):
+                        raise Refused(f"the transpose of an entry: {render(node)}")
                     return self.with_scripts(found, rest, scope)
             found = self.world.letters.get(text, BUILTIN.get(text))
             if found is not None:
@@ -97,7 +99,7 @@ class Letters:
         return slice(start, found.pop(0) if node.info[1] else None)
 
     def with_scripts(self, value, scripts, scope):
-        for script in scripts:
+        for place, script in enumerate(scripts, 1):
             inside = script.parts[0] if script.parts else None
             if isinstance(value, Depends):
                 value = self.given(value, scope)
@@ -111,6 +113,8 @@ class Letters:
                 index = self.indices(inside, scope)
                 flat = value[:, 0] if len(index) == 1 and value.shape[1] == 1 else value
                 value = v.entries(flat).at(*index)
+                if TRANSPOSE in scripts[place:] and v.is_number(value):
+                    raise Refused("the transpose of an entry")
             elif script == TRANSPOSE:
                 value = value.T if isinstance(value, np.ndarray) else value
                 if not (isinstance(value, np.ndarray | Multiple) or v.is_number(value)):

@@ -7,7 +7,8 @@ r"""What the data cannot tell from something else, however it is altered: consta
     unsolved(stated, ev)           conditions between numbers that do not say what a letter is
     matrices(stated, ev)           identities and zeros in bold that stand for a number
 
-A quotient of two numbers of five digits comes as close to `\ln 2` as a value has to, and
+A quotient of two numbers of five digits comes as close to `\ln 2` as a value has to, and so does
+`\sqrt{\ln94}+\frac{\ln61}{(\ln73)^2}` to `\sqrt{8\ln2}`;
 `2 \le \beta < 17/8` is `\beta = 2` for multiples of 1/8. As many powers of A as a draw has tokens
 make up the inverse of I + A there, and of no longer chunk; a sum to 9 is empty from 10 on.
 `\beta^2 = \beta` has two roots, and two lengths may be equal in many ways: the data know a few.
@@ -22,13 +23,14 @@ import numpy as np
 from .position import cases
 from .symbolic import whole_power
 from .tree import render
-from .values import NotExact, Refused, is_number
+from .values import Multiple, NotExact, Refused, is_number
 
 DIGITS = 8  # of 9 that are compared; the most in a true display are 5
 OF_AN_ANGLE = 2  # `\cos 355` is -1 to nine digits, `\cos\frac{355}{113}` to thirteen
 POWERS = 4  # of one matrix; the most in a true display are 2
 ORDERED = {"<", ">", r"\le", r"\ge"}
 BOLD = {r"\mathbf{I}", r"\mathbf{0}", r"\boldsymbol{0}"}
+OF_A_NUMBER = {"bar", "floor", "ceil", "root", "apply"}
 VALUES = 3  # that an interval has to contain: both ends, or one and what is beside it, are two
 
 
@@ -37,12 +39,25 @@ def constants(stated):
     for statement in stated:
         nodes = [node for root in statement.nodes for node in root.walk()]
         angles = [x for x in nodes if x.kind == "apply" and x.info in ("sin", "cos")]
-        if _digits(nodes) >= DIGITS or any(_digits(x.walk()) >= OF_AN_ANGLE for x in angles):
+        if (
+            _digits(nodes) >= DIGITS
+            or any(_digits(x.walk()) >= OF_AN_ANGLE for x in angles)
+            or any(_free(x) >= DIGITS for x in nodes)
+        ):
             yield render(statement.claim)
 
 
 def _digits(nodes):
     return sum(map(len, {node.info for node in nodes if node.kind == "number"}))
+
+
+def _free(node):
+    """What could be chosen in a constant: its digits, each as often as it comes, and functions."""
+    nodes = list(node.walk())
+    if _letters(node):
+        return 0
+    functions = sum(x.kind in ("apply", "root") for x in nodes)
+    return functions + sum(len(x.info) for x in nodes if x.kind == "number")
 
 
 def ends(stated):
@@ -110,12 +125,33 @@ def unsolved(stated, ev):
 
 
 def matrices(stated, ev):
-    """The claims in which a number is said to be an identity, or a zero, of a matrix."""
-    for sides in (s.claim.parts for s in stated if s.claim.kind == "chain"):
-        for side in sides:
-            others = (other for other in sides if other is not side)
-            if BOLD & set(map(render, _cases(side))) and any(_is_number(x, ev) for x in others):
-                yield render(side)
+    """What is said to be an identity, or a zero, of a matrix, or a multiple of one, and should be a
+    number: a side beside a number, what is rounded, or a function is of."""
+    for statement in stated:
+        for sides in (x for node in statement.nodes if node.kind == "chain" for x in _beside(node)):
+            for side in sides:
+                others = (other for other in sides if other is not side)
+                if _in_bold(side, ev) and any(_is_number(x, ev) for x in others):
+                    yield render(side)
+        for node in (node for root in statement.nodes for node in root.walk()):
+            if node.kind in OF_A_NUMBER and _in_bold(node.parts[-1], ev):
+                yield render(node)
+
+
+def _beside(chain):
+    """The sides, or of rows as long as one another what stands first in each, second, and so on."""
+    rows = [side.parts for side in chain.parts if side.kind == "tuple"]
+    if len(rows) == len(chain.parts) and len(set(map(len, rows))) == 1:
+        return list(zip(*rows, strict=True))
+    return [chain.parts]
+
+
+def _in_bold(node, ev):
+    """Whether it is one of these letters, or a multiple that is made with one."""
+    if BOLD & set(map(render, _cases(node))):
+        return True
+    named = any(x.kind == "letter" and x.info in BOLD for x in node.walk())
+    return named and isinstance(ev.last.get(id(node)), Multiple)
 
 
 def _cases(side):

@@ -8,6 +8,7 @@ A side alone is a statement about the value of the equation, or of its words: `\
 from dataclasses import dataclass, replace
 from functools import cache
 
+from .columns import marked
 from .lexer import CLOSES, OPENS, NotRead, tokens
 from .tree import Node, parse
 
@@ -33,7 +34,7 @@ class Statement:
 @cache
 def statements(tex):
     """The statements of a display; raises `NotRead` where the notation has no meaning."""
-    found = [s for row in _rows(tokens(tex)) for s in _row(row)]
+    found = [s for row in _rows(marked(tokens(tex))) for s in _row(row)]
     if not found:
         raise NotRead("nothing is stated")
     return tuple(found)

@@ -5,7 +5,9 @@ r"""What an evaluator would read past: it is not read.
 `\mathrm{Var}_i` is a variance over something, `\sum_{m>0}^{n-1}` leaves a term out. The grammar
 knows no prime on a sum and no power of a function's name. `\mathrm{tr}[x]^2` and
 `\mathbb{E}[x]^2` are squares of what stands before, and `[x]` alone is a whole number to some. One
-reader of `a/b\cdot c` divides by c, one of `\ln x\,y` takes the logarithm of both.
+reader of `a/b\cdot c` divides by c, one of `\ln x\,y`, or of `\ln x\,(y)`, takes the logarithm of
+both, one of `\ln2\,x` does not, and `\exp2(x)` is a power of two. One of `\ln x/y`, or of
+`\prod_ix_i/y`, divides inside. What is read is `\sin2\theta\,(x)`.
 """
 
 from itertools import pairwise
@@ -13,6 +15,7 @@ from itertools import pairwise
 from .lexer import NotRead
 
 SCRIPTS = {"log": [["down"]], "max": [[], ["down"]], "min": [[], ["down"]]}  # of functions
+ANGLES = ("sin", "cos")
 CLOSED = ("group", "norm", "bar", "floor", "ceil", "root")
 
 
@@ -38,12 +41,25 @@ def _in_square_brackets(node):
 
 
 def _quotient(node):
-    return all(divisor.kind != "product" for divisor in node.parts[1:])
+    return _entrywise(node) and all(divisor.kind != "product" for divisor in node.parts[1:])
+
+
+def _entrywise(node):
+    """Before an operator stands no sum and no function without brackets: of what would they be?"""
+    return not any(map(_is_open, node.parts[:-1]))
+
+
+def _is_open(node):
+    last = node.parts[-1] if node.kind == "product" else node
+    return last.kind == "big" or _is_bare(last)
 
 
 def _product(node):
-    """What a function of a bare letter stands before is brackets, or it would be its argument."""
-    return all(x.kind == "group" for f, x in pairwise(node.parts) if _is_bare(f))
+    """What an angle's function of a bare letter stands before is brackets, or it would be its
+    argument; others stand before nothing."""
+    return all(
+        x.kind == "group" and f.info in ANGLES for f, x in pairwise(node.parts) if _is_bare(f)
+    )
 
 
 def _is_bare(node):
@@ -53,6 +69,9 @@ def _is_bare(node):
 
 
 def _apply(node):
+    times = node.parts[-1] if node.parts[-1].kind == "product" else None  # `2\theta`
+    if times is not None and (node.info not in ANGLES or times.parts[-1].kind != "letter"):
+        return False
     return _kinds(node.parts[:-1]) in SCRIPTS.get(node.info, [[]])
 
 
@@ -63,8 +82,14 @@ def _big(node):
     return _kinds(scripts) == ["down"] or node.info == r"\mathbb{E}"
 
 
+def _remainder(node):
+    return len(node.parts) == 2 and _quotient(node)
+
+
 def _scripted(node):
     base, *scripts = node.parts
+    if max(map(_kinds(scripts).count, ("up", "down"))) > 1:
+        return False  # TeX does not set it
     if base.info == r"\mathbb{R}":
         return _kinds(scripts) == ["up"]
     if base.kind in ("letter", "group"):
@@ -77,5 +102,6 @@ def _kinds(nodes):
 
 
 READ = {
-    "quotient": _quotient, "product": _product, "apply": _apply, "big": _big, "scripted": _scripted,
+    "quotient": _quotient, "remainder": _remainder, "product": _product, "apply": _apply,
+    "mixed": lambda node: False, "hadamard": _entrywise, "big": _big, "scripted": _scripted,
 }  # fmt: skip

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 
-from .lexer import ENDS_OPERAND, NotRead
+from .lexer import ENDS_OPERAND, OPENS, NotRead
 from .strict import strict
 
 
@@ -113,6 +113,8 @@ def _parser():
                 return parts[0] if signs == ("+",) else Node("sum", parts, signs)
             if rule == "chain":
                 return Node("chain", parts, operators) if operators else parts[0]
+            if rule == "quotient" and len(named & {"MOD", "TIMES", "SLASH"}) > 1:
+                return Node("mixed", parts)
             if rule == "quotient" and named & {"MOD", "TIMES"}:
                 return Node("remainder" if "MOD" in named else "times", parts)
             if rule == "product":
@@ -168,13 +170,16 @@ def parse(found):
         raise NotRead(f"did not expect {what}{where} of: {near}") from None
 
 
+STARTS = {"NAME", "NUMBER", "FRAC", "BINOM", "SQRT", "FUNCTION", "SUM", "PROD", "EXPECT"} | OPENS
+
+
 def _no_two_side_by_side(found):
     """Two things with a wide space between them, or two numbers, are no product."""
     for before, after in pairwise(found):
         if before.kind == after.kind == "NUMBER":
             raise NotRead(f"two numbers side by side: {before.text} and {after.text}")
     for before, space, after in zip(found, found[1:], found[2:], strict=False):
-        apart = space.kind == "QUAD" and after.kind in ("NAME", "NUMBER")
+        apart = space.kind == "QUAD" and after.kind in STARTS
         if apart and before.kind in ENDS_OPERAND:
             raise NotRead(f"two things side by side: {before.text} and {after.text}")
 
@@ -203,6 +208,7 @@ _OPERATORS = {
     "quotient": "/",
     "remainder": r"\bmod ",
     "times": r" \times ",
+    "mixed": " ? ",
 }
 _CLOSED = {"(": ")", "[": "]", "{": "}"}
 
@@ -258,5 +264,6 @@ def _joined(parts):
     for part in parts:
         tail = text.rpartition("\\")[2]
         text += " " if "\\" in text and tail.isalpha() and part[:1].isalpha() else ""
+        text += " " if text[-1:].isdigit() and part[:1].isdigit() else ""
         text += part
     return text
