@@ -22,7 +22,7 @@ from .cases import (
     strengths,
 )
 from .draws import gradient
-from .rule import eye, inputs, isotropic, orthonormal, run, sequence, step, with_letters, world_of
+from .rule import eye, inputs, isotropic, of_tokens, orthonormal, run, sequence, step, with_letters
 from .values import Depends, Family, columns, entries, listed
 from .world import World
 
@@ -49,7 +49,7 @@ def descent(draw):
     """The delta rule, and the loss of each token, of any state."""
     x = run(draw, *inputs(draw, decay=False))
     letters = losses(x, draw.exact) | {r"\mathbf{S}": any_state(draw, x)}
-    return with_letters(world_of(draw, x, decay=False), letters)
+    return with_letters(of_tokens(draw, x), letters)
 
 
 def any_state(draw, x):
@@ -87,7 +87,7 @@ def full_steps(draw, share=1, solved=True):
     def recalls(at):
         return recalling(X, k[at["t"] - 1], v[at["t"] - 1]) if solved else X
 
-    return with_letters(world_of(draw, x, decay=False), {r"\mathbf{X}": Depends(recalls)})
+    return with_letters(of_tokens(draw, x), {r"\mathbf{X}": Depends(recalls)})
 
 
 def trade_off(draw):
@@ -123,7 +123,7 @@ def trade_off(draw):
     best = [least(t) for t in range(T)]
     candidates = best + x.states + [X + 0.1 * draw.anew(3).array(*S.shape) for X in best]
     letters = {"value": Depends(lambda at: cost(at["t"], x.states[at["t"]])), r"\eta": eta}
-    world = with_letters(world_of(draw, x, decay=False), losses(x, False) | letters)
+    world = with_letters(of_tokens(draw, x), losses(x, False) | letters)
     return with_letters(world, {}, **{r"\mathbf{X}": candidates})
 
 
@@ -191,7 +191,7 @@ def orthonormal_keys(draw, length=1, shear=0):
     k = length * orthonormal(draw.anew(2), d_k)[:T]
     k = k + shear * k[::-1]
     x = run(draw, q, k, v, alpha, beta, S)
-    letters = world_of(draw, x, decay=False).letters | {"T": T}
+    letters = of_tokens(draw, x).letters | {"T": T}
     letters = {key: value for key, value in letters.items() if key not in ("C", "\\mathbf{S}'")}
     return World(letters, {"j": range(1, T + 1)})
 
@@ -202,7 +202,7 @@ def one_solution(draw, solved=True):
     q, k, _, alpha, beta, S = inputs(draw, decay=False)
     X = of_rank(draw, 2, draw.anew(2).array(*S.shape))
     x = run(draw, q, k, solved * (k @ X.T), alpha, beta, S)
-    return with_letters(world_of(draw, x, decay=False), {r"\mathbf{X}": X})
+    return with_letters(of_tokens(draw, x), {r"\mathbf{X}": X})
 
 
 def rounds(draw, more=0):

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from .cases import RESET, of_rank, sizes, strength
-from .rule import eye, orthonormal, run, several, step, world_of
+from .rule import eye, of_tokens, orthonormal, run, several, step
 from .values import Depends, columns, listed
 from .world import World
 
@@ -117,7 +117,7 @@ def bits(draw, length=1):
 
 def two_tokens(draw):
     """The delta rule, over more than one token."""
-    return world_of(draw, several(draw), decay=False)
+    return of_tokens(draw, several(draw))
 
 
 def two_reflections(draw, length=1):

@@ -231,6 +231,27 @@ def ungated(draw: Draw):
     return rule(draw, decay=False)
 
 
+def plain_powers(world):
+    r"""The world of a chapter before the products have names: `\mathbf{P}^2` is a square."""
+    kept = {key: value for key, value in world.letters.items() if not key.endswith("^")}
+    return World(kept, ranges=world.ranges, near=world.near)
+
+
+def of_tokens(draw, x):
+    """The letters of a run where nothing decays, before chapter 7."""
+    return plain_powers(world_of(draw, x, decay=False))
+
+
+def tokens(draw: Draw):
+    """The delta rule, before chapter 7."""
+    return plain_powers(ungated(draw))
+
+
+def gated_tokens(draw: Draw):
+    """The gated rule, before chapter 7."""
+    return plain_powers(rule(draw))
+
+
 def rule_from_zero(draw: Draw):
     """The gated rule, of which r tokens are asked, none among them."""
     return rule(draw).from_zero("r")

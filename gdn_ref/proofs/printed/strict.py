@@ -5,7 +5,8 @@ r"""What an evaluator would read past: it is not read.
 `\mathrm{Var}_i` is a variance over something, `\sum_{m>0}^{n-1}` leaves a term out. The grammar
 knows no prime on a sum and no power of a function's name. `\mathrm{tr}[x]^2` and
 `\mathbb{E}[x]^2` are squares of what stands before, and `[x]` alone is a whole number to some. One
-reader of `a/b\cdot c` divides by c, one of `\ln x\,y` takes the logarithm of both.
+reader of `a/b\cdot c` divides by c, one of `\ln x\,y` or of `\ln 2\,x` takes the logarithm of
+both. `2\tfrac12` is two and a half.
 """
 
 from itertools import pairwise
@@ -43,7 +44,15 @@ def _quotient(node):
 
 def _product(node):
     """What a function of a bare letter stands before is brackets, or it would be its argument."""
-    return all(x.kind == "group" for f, x in pairwise(node.parts) if _is_bare(f))
+    pairs = list(pairwise(node.parts))
+    return all(x.kind == "group" for f, x in pairs if _is_bare(f)) and not any(
+        a.kind == "number" and _is_numeral(b) for a, b in pairs
+    )
+
+
+def _is_numeral(node):
+    """A fraction of two numbers, which behind a whole one is a part of it."""
+    return node.kind == "fraction" and _kinds(node.parts) == ["number", "number"]
 
 
 def _is_bare(node):
@@ -53,6 +62,8 @@ def _is_bare(node):
 
 
 def _apply(node):
+    if node.parts[-1].kind == "product" and node.info not in ("sin", "cos"):
+        return False  # a number, and what may be its argument too: an angle is one
     return _kinds(node.parts[:-1]) in SCRIPTS.get(node.info, [[]])
 
 
