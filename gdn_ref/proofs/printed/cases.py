@@ -170,7 +170,7 @@ def strength(draw):
 
 def decays(draw, T):
     """Decays below 1, and in two draws one token that does not decay."""
-    alpha = draw.between(0.5, 0.95, T)
+    alpha = draw.between(0.05, 0.95, T)
     if case(draw) in (UNIT, DEPENDENT):
         alpha[2:3] = alpha[2:3] * 0 + 1
     return with_reset(draw, ones_if(draw, STILL, alpha))

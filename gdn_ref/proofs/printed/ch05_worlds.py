@@ -22,7 +22,18 @@ from .cases import (
     strengths,
 )
 from .draws import gradient
-from .rule import eye, inputs, isotropic, of_tokens, orthonormal, run, sequence, step, with_letters
+from .rule import (
+    eye,
+    inputs,
+    isotropic,
+    of_tokens,
+    orthonormal,
+    run,
+    sequence,
+    state_before,
+    step,
+    with_letters,
+)
 from .values import Depends, Family, columns, entries, listed
 from .world import World
 
@@ -81,7 +92,10 @@ def questions(draw, x):
 def full_steps(draw, share=1, solved=True):
     """beta = 1 / ||k||^2, and for each token a matrix that recalls its pair."""
     q, k, v, alpha, _, S = inputs(draw, decay=False)
-    x = run(draw, q, k, v, alpha, share * (1 / np.sum(k * k, axis=1)), S)
+    beta = share * (1 / np.sum(k * k, axis=1))
+    if case(draw) in (UNIT, DEPENDENT):
+        v[3] = state_before(draw, 3, k, v, alpha, beta, S) @ k[3]  # recalled already
+    x = run(draw, q, k, v, alpha, beta, S)
     X = draw.anew(2).array(*S.shape)
 
     def recalls(at):
@@ -190,6 +204,8 @@ def orthonormal_keys(draw, length=1, shear=0):
     beta = strengths(draw.anew(4), T)
     k = length * orthonormal(draw.anew(2), d_k)[:T]
     k = k + shear * k[::-1]
+    if case(draw) in (DEPENDENT, LONG):
+        v[2] = S @ k[2]  # recalled already
     x = run(draw, q, k, v, alpha, beta, S)
     letters = of_tokens(draw, x).letters | {"T": T}
     letters = {key: value for key, value in letters.items() if key not in ("C", "\\mathbf{S}'")}

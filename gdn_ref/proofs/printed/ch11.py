@@ -97,7 +97,8 @@ def systems(draw):
     T, d_k, d_v = sizes(draw)
     _, k, _, g, beta, _ = hard_inputs(T=max(T, 2), d_k=d_k, d_v=d_v, seed=draw.seed)
     A = wy.interaction(k, beta)
-    gated = [wy.interaction(k, beta, chunking.decay(x)[1]) for x in (8 * g, 0 * g)]
+    each = [np.log(0.01) * row for row in np.eye(len(g))]  # one token decays, and no other
+    gated = [wy.interaction(k, beta, chunking.decay(x)[1]) for x in (8 * g, 0 * g, *each)]
     return World({r"\mathbf{A}": A}, {r"\tilde{\mathbf{A}}": gated})
 
 

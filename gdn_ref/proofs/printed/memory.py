@@ -34,10 +34,11 @@ def inputs(draw, T=None, d_k=None, d_v=None):
 
 def undecayed(draw, *sizes):
     """The same where nothing decays: in the place of a reset values of zero, but for the last two,
-    which cancel."""
+    which cancel; and queries that do."""
     q, k, v, S = inputs(draw, *sizes)
     if draw.easy == cases.RESET:
         v[:-2], v[-1], k[-1] = 0 * v[:-2], -v[-2], k[-2]
+        q[:-2], q[-1] = 0 * q[:-2], -q[-2]
     return q, k, v, S
 
 
