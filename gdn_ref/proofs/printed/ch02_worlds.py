@@ -10,9 +10,9 @@ import numpy as np
 
 from ... import linear_attention
 from ..ch02_margin import signed_units
-from .cases import LONG, LOW, beyond, case, on_the_sphere
+from .cases import LONG, LOW, RESET, beyond, case, on_the_sphere
 from .memory import inputs, run, tokens, undecayed
-from .rule import own_bases, vars_of
+from .rule import orthonormal, own_bases, vars_of
 from .values import Depends, columns, entries
 from .world import World
 
@@ -98,6 +98,11 @@ def spread(draw, length=1):
     n, d_k = SPREAD[_place(draw) % len(SPREAD)]
     k = length * on_the_sphere(draw.anew().array(n, d_k - 1))
     k[5:6] = k[4:5]
+    if draw.easy == RESET:  # no direction is preferred
+        k = (
+            np.concatenate(own_bases(draw.anew(1), orthonormal(draw.anew(2), d_k), n // d_k))
+            * length
+        )
     k[3:] = k[2] if draw.easy == LOW else k[3:]
     letters = {"n": n, "d_k": d_k, r"\mathbf{K}": k, r"\rho_": overlaps(k)}
     return World(letters, ranges={"i": range(1, n + 1), "j": range(1, n + 1)})
@@ -110,6 +115,8 @@ def preferring(draw, length=1):
     n, d_k = [(3, 4), (2, 5), (4, 3), (3, 2), (1, 2)][case(draw)]
     d_k += 2 * beyond(draw)
     keys, p = length * on_the_sphere(draw.array(n, d_k - 1)), draw.between(0.1, 1, n)
+    if draw.easy == RESET:  # no direction is preferred
+        n, keys, p = d_k, length * orthonormal(draw, d_k), 0 * p[:d_k] + 1
     p = p / p.sum()
     one, other = r"\boldsymbol{k}", r"\boldsymbol{k}'"
     outcomes = [

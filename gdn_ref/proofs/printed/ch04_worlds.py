@@ -64,7 +64,10 @@ def blocks(draw):
 
     One token alone has no cut: there the longest run is cut once more. A reset is the first reader.
     """
-    world = fading(Draw(True, 1) if case(draw) == SINGLE else draw)
+    if case(draw) == SINGLE:  # beside an empty state, with a reset of a writer
+        world = fading(Draw(True, 1, cases.RESET if draw.easy == cases.EMPTY else ""))
+    else:
+        world = fading(draw)
     T = world.letters["C"]
     m = {GENERIC: T - 3, UNIT: 2, DEPENDENT: 4, LONG: 9, SINGLE: 13}[case(draw)]
     m = T // 2 if draw.easy == cases.RESET else m
