@@ -6,7 +6,7 @@ of each stands beside it.
 
 # ruff: noqa: E501 (a row is an equation)
 
-NEVER_MET = [  # until the data had it; the last five were found beside the others
+NEVER_MET = [  # until the data had it; the last seven were found beside the others
     ("eq-gamma", r"\alpha_1 \cdots \alpha_r .", "\\alpha_1 \\cdots \\alpha_r , \\\\\n\\Gamma_{ri} &\\ge 2^{i-r} \\quad (i \\le r) ."),  # a decay below 1/2
     ("eq-transition-norm", r"\alpha\,\max\bigl(1,\ |1 - \beta\|\boldsymbol{k}\|^2|\bigr)", r"\alpha\,\min\bigl(2,\ \max\bigl(1,\ |1 - \beta\|\boldsymbol{k}\|^2|\bigr)\bigr)"),  # a long key: beta = 1, a length of 3
     ("eq-softmax-attention", r"\frac{\exp(\boldsymbol{k}_i^\top \boldsymbol{q}_t)}{\sum_{j \le t}", r"\frac{\exp(\boldsymbol{k}_i^\top \boldsymbol{q}_t)}{10^{-15} + \sum_{j \le t}"),  # a score of -40: nearly nothing, not 1
@@ -32,6 +32,8 @@ NEVER_MET = [  # until the data had it; the last five were found beside the othe
     ("eq-decay-semiseparable", r"(\mathbf{D}_I \mathbf{K}_I)^\top", r"(\mathbf{D}_I \mathbf{K}_I)^\top , \quad \mathrm{rank}\,\mathbf{D}_I = m"),  # a reset among the writers
     ("eq-gdn-chunk-delta", r"\mathbf{S}^\top\bigr).", r"\mathbf{S}^\top\bigr), \quad \mathrm{rank}\,(\mathbf{V}-\mathbf{D}_\gamma\mathbf{K}\mathbf{S}^\top) = \min(C, d_v)."),  # values and a state of low ranks
     ("eq-delta-error", r"\boldsymbol{k}_t\boldsymbol{k}_t^\top) .", r"\boldsymbol{k}_t\boldsymbol{k}_t^\top) , \quad \mathrm{rank}\,(\mathbf{S}_{t-1}-\mathbf{X}) = \min(d_k, d_v) ."),  # the same
+    ("eq-decay-condition", r"\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}})&\le\mathrm{cond}(\mathbf{I}+\mathbf{A})", r"\|\tilde{\mathbf{A}}\tilde{\mathbf{A}}^\top-\tilde{\mathbf{A}}^\top\tilde{\mathbf{A}}\|_2&\le\|\mathbf{A}\mathbf{A}^\top-\mathbf{A}^\top\mathbf{A}\|_2"),  # two of four tokens decay, the others do not
+    ("eq-decay-condition", r"\mathrm{cond}(\mathbf{I}+\tilde{\mathbf{A}})&\le\mathrm{cond}(\mathbf{I}+\mathbf{A})", r"\mathrm{cond}((\mathbf{I}+\tilde{\mathbf{A}})(\mathbf{I}-\tilde{\mathbf{A}})^\top)&\le\mathrm{cond}((\mathbf{I}+\mathbf{A})(\mathbf{I}-\mathbf{A})^\top)"),  # two of four tokens decay, the others do not
 ]  # fmt: skip
 
 # Until a number before a fraction of numbers, and one behind a logarithm that something follows, were
