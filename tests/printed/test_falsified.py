@@ -33,6 +33,7 @@ from coinciding import (
 )
 from falsified import FALSIFIED, REVIEW
 from hidden import HIDDEN
+from never_met import BESIDE_IT, NEVER_MET, READ_OTHERWISE
 from one_sided import (
     AS_THE_PAGE,
     CHOSEN,
@@ -98,6 +99,8 @@ def problems_of(monkeypatch, label, old, new):
     "label, old, new",
     [
         *DESIGNED,
+        *NEVER_MET,
+        *READ_OTHERWISE,
         *PASSED_AGAIN,
         *PASSED_THIRD,
         *PASSED_CASES,
@@ -131,6 +134,7 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
 @pytest.mark.parametrize(
     "label, old, new",
     DESIGNED_AGAIN[len(PASSED_AGAIN) :]
+    + BESIDE_IT
     + DESIGNED_THIRD[len(PASSED_THIRD) :]
     + BENT
     + DESIGNED_FIFTH

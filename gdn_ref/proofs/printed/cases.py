@@ -54,7 +54,7 @@ def beyond(draw):
 
 def sizes(draw):
     """Tokens, d_k and d_v of a draw; no linear relation between them holds in all draws."""
-    (T, d_k, d_v), more = (7, 5, 4) if draw.easy == LOW else SIZES[case(draw)], beyond(draw)
+    (T, d_k, d_v), more = (7, 5, 6) if draw.easy == LOW else SIZES[case(draw)], beyond(draw)
     if draw.easy == ORTHONORMAL:
         T, d_v = min(T, 4), 2  # fewer keys than dimensions, and no two sizes equal
     T = 1 if draw.easy == ONE_TOKEN else T + 2 * more
@@ -170,7 +170,7 @@ def strength(draw):
 
 def decays(draw, T):
     """Decays below 1, and in two draws one token that does not decay."""
-    alpha = draw.between(0.5, 0.95, T)
+    alpha = draw.between(0.05, 0.95, T)
     if case(draw) in (UNIT, DEPENDENT):
         alpha[2:3] = alpha[2:3] * 0 + 1
     return with_reset(draw, ones_if(draw, STILL, alpha))

@@ -35,6 +35,8 @@ def softmax(draw):
     """Each read by the one-pass softmax; the weights are what it reads of unit values."""
     q, k, v, _ = inputs(draw)
     T = len(k)
+    if case(draw) == SINGLE:
+        q = -300 * k / (k @ k.T)  # a score far below zero
     outputs = np.array([online(q[t], k[: t + 1], v[: t + 1]) for t in range(T)])
     p = np.array([online(q[t], k[: t + 1], np.eye(T)[: t + 1]) for t in range(T)])
     world = tokens(vars_of(q=q, k=k, v=v, states=[], outputs=outputs))
@@ -53,6 +55,12 @@ printed("eq-softmax-attention", softmax, against="one-pass softmax", arithmetic=
 WIDTHS = (  # of numbers: 1, 2, 4, 8, 16 bytes and, on most machines, 32
     np.int8, np.float16, np.float32, np.float64, np.complex128, np.clongdouble,
 )  # fmt: skip
+PACKED = "two numbers in a byte"
+
+
+def in_bytes(kind):
+    """The numbers that are kept, and the share of their bytes that counts."""
+    return (np.int8, Fraction(1, 2)) if kind == PACKED else (kind, 1)
 
 
 @cache
@@ -60,14 +68,14 @@ def memories(draw):
     """Bytes of caches and states that a small model keeps after T tokens."""
     draw = draw.anew()
     T, L, H, d_k, d_v = draw.sizes(5, 2, 9)
-    kind, wide = (draw.one_of(*WIDTHS) for _ in range(2))
+    (kind, share), (wide, part) = (in_bytes(draw.one_of(*WIDTHS, PACKED)) for _ in range(2))
     cache_bytes, _ = kept(T, L, H, d_k, d_v, kind)
     _, state_bytes = kept(T, L, H, d_k, d_v, wide)
     row, _ = kept(1, L, H, d_k, d_v, kind)  # what the cache grows by, a token
     letters = {
-        "T": T, "L": L, "H": H, "d_k": d_k, "d_v": d_v, "b": np.dtype(kind).itemsize,
-        "b_S": np.dtype(wide).itemsize, "cache bytes": cache_bytes, "state bytes": state_bytes,
-        r"T^\ast": divided(state_bytes, row),
+        "T": T, "L": L, "H": H, "d_k": d_k, "d_v": d_v, "b": share * np.dtype(kind).itemsize,
+        "b_S": part * np.dtype(wide).itemsize, "cache bytes": share * cache_bytes,
+        "state bytes": part * state_bytes, r"T^\ast": divided(part * state_bytes, share * row),
     }  # fmt: skip
     return World(letters)
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from ... import linear_attention
 from ..ch02_margin import signed_units
-from .cases import LOW, beyond, case, on_the_sphere
+from .cases import LONG, LOW, RESET, beyond, case, on_the_sphere
 from .memory import inputs, run, tokens, undecayed
-from .rule import own_bases, vars_of
+from .rule import orthonormal, own_bases, vars_of
 from .values import Depends, columns, entries
 from .world import World
 
@@ -43,6 +43,7 @@ def bounded(draw, length=1):
     n, d_k, d_v = ((6, 3, 2), (5, 4, 3), (7, 3, 4))[draw.seed % 3]
     rng, worst, angles = draw.anew().rng, (3, 1, 2)[draw.seed % 3], (n, d_k - 1)
     k = length * on_the_sphere(fractions(rng.integers(1, 6, angles) * rng.choice([-1, 1], angles)))
+    k = k * rng.choice([-1, 1], (n, 1))  # overlaps of either sign
     k[4] = k[3]
     v, common = fractions(rng.integers(-5, 6, (n, d_v))), fractions(rng.integers(1, 6, d_v))
     others = np.arange(n) != worst
@@ -97,6 +98,11 @@ def spread(draw, length=1):
     n, d_k = SPREAD[_place(draw) % len(SPREAD)]
     k = length * on_the_sphere(draw.anew().array(n, d_k - 1))
     k[5:6] = k[4:5]
+    if draw.easy == RESET:  # no direction is preferred
+        k = (
+            np.concatenate(own_bases(draw.anew(1), orthonormal(draw.anew(2), d_k), n // d_k))
+            * length
+        )
     k[3:] = k[2] if draw.easy == LOW else k[3:]
     letters = {"n": n, "d_k": d_k, r"\mathbf{K}": k, r"\rho_": overlaps(k)}
     return World(letters, ranges={"i": range(1, n + 1), "j": range(1, n + 1)})
@@ -109,6 +115,8 @@ def preferring(draw, length=1):
     n, d_k = [(3, 4), (2, 5), (4, 3), (3, 2), (1, 2)][case(draw)]
     d_k += 2 * beyond(draw)
     keys, p = length * on_the_sphere(draw.array(n, d_k - 1)), draw.between(0.1, 1, n)
+    if draw.easy == RESET:  # no direction is preferred
+        n, keys, p = d_k, length * orthonormal(draw, d_k), 0 * p[:d_k] + 1
     p = p / p.sum()
     one, other = r"\boldsymbol{k}", r"\boldsymbol{k}'"
     outcomes = [
@@ -134,7 +142,10 @@ def answerable(draw, returned=True):
     wide = wide if returned else min(n, 2 + d_v)
     slim = min(n, 5 - case(draw) % 3)
     keys = {slim: draw.array(n, slim), wide: draw.array(n, 2) @ draw.array(2, wide)}
-    values = {d: k @ draw.array(d, d_v) for d, k in keys.items()}
+    states = {d: draw.array(d, d_v) for d in keys}
+    if case(draw) == LONG and returned:  # all that is read lies along one direction
+        states = {d: draw.array(d, 1) @ draw.array(1, d_v) for d in keys}
+    values = {d: k @ states[d] for d, k in keys.items()}
     if not returned:
         values[wide] = draw.array(n, d_v)
     letters = {
@@ -152,20 +163,24 @@ def best(k, v):
 @cache
 def least_squares(draw):
     """Fewer pairs than dimensions, as many, and more; dependent keys, fewer and more; and a pair
-    that is written twice, which a state recalls although the keys are dependent."""
+    that is written twice, which a state recalls although the keys are dependent; and a key with a
+    value and its negative, which leave nothing."""
     n, d_k, d_v = [(7, 4, 3), (5, 3, 4), (6, 5, 2), (8, 6, 3), (4, 2, 3), (9, 7, 2)][draw.seed % 6]
     _, k, v, _ = inputs(draw, n, d_k, d_v)
     line = k[:, :1] @ k[:1]  # of rank 1
-    K, twice = r"\mathbf{K}", np.repeat(k[:1], 2, axis=0)
+    K, twice, opposed = r"\mathbf{K}", *(np.repeat(k[:1], 2, axis=0) for _ in range(2))
 
     def values(at):
-        return np.repeat(v[:1], 2, axis=0) if at[K] is twice else v[: len(at[K])]
+        for keys, sign in ((twice, 1), (opposed, -1)):
+            if at[K] is keys:
+                return np.array([v[0], sign * v[0]])
+        return v[: len(at[K])]
 
     letters = {
         "n": Depends(lambda at: len(at[K])), "d_k": d_k, r"\mathbf{V}": Depends(values),
         r"\mathbf{S}_\star": Depends(lambda at: best(at[K], values(at))),
     }  # fmt: skip
-    keys = [k[:1], k[: d_k - 1], k[:d_k], k, line[: d_k - 1], line, twice]
+    keys = [k[:1], k[: d_k - 1], k[:d_k], k, line[: d_k - 1], line, twice, opposed]
     return World(letters, ranges={K: keys})
 
 

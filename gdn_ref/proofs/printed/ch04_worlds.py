@@ -64,7 +64,10 @@ def blocks(draw):
 
     One token alone has no cut: there the longest run is cut once more. A reset is the first reader.
     """
-    world = fading(Draw(True, 1) if case(draw) == SINGLE else draw)
+    if case(draw) == SINGLE:  # beside an empty state, with a reset of a writer
+        world = fading(Draw(True, 1, cases.RESET if draw.easy == cases.EMPTY else ""))
+    else:
+        world = fading(draw)
     T = world.letters["C"]
     m = {GENERIC: T - 3, UNIT: 2, DEPENDENT: 4, LONG: 9, SINGLE: 13}[case(draw)]
     m = T // 2 if draw.easy == cases.RESET else m
@@ -88,11 +91,13 @@ def halved(weight):
 
 
 def constant(draw):
-    """One decay for all tokens: about a half, more, and less."""
-    alpha = draw.anew().number(0.4, 0.6) + (0, 0.3, -0.2)[draw.seed % 3]
+    """One decay for all tokens: about a half, nearly 1, and less."""
+    half = draw.anew().number(0.4, 0.6)
+    alpha = (half, 1 - half / 10, half - 0.2)[draw.seed % 3]
+    most = int(-18 / np.log(alpha))
     half_life = halved(lambda n: alpha**n)
     letters = {r"\alpha": alpha, "g": np.log(alpha), "n_{1/2}": half_life}
-    return World(letters, ranges={"n": range(1, int(-18 / np.log(alpha)))}, near=1e-7)
+    return World(letters, ranges={"n": [*range(1, min(most, 24)), most]}, near=1e-7)
 
 
 def simplex(d):

@@ -4,7 +4,7 @@ from functools import partial
 
 from . import ch05_worlds as w
 from .check import printed
-from .rule import ungated
+from .rule import tokens
 
 LOOP = "the token loop"
 
@@ -25,10 +25,10 @@ printed(
     against="derivatives by dual numbers",
     anything=ANY_STATE,
 )
-printed("eq-delta-rule-recurrence", ungated, against="gdn_ref's step", defines=True)
+printed("eq-delta-rule-recurrence", tokens, against="gdn_ref's step", defines=True)
 printed("eq-gradient-step", w.descent, against="the token loop, derivatives by dual numbers")
-printed("eq-delta-form", ungated, against=LOOP)
-printed("eq-delta-spill", ungated, against=LOOP, anything=r"\boldsymbol{y}")
+printed("eq-delta-form", tokens, against=LOOP)
+printed("eq-delta-spill", tokens, against=LOOP, anything=r"\boldsymbol{y}")
 printed("eq-erase-and-write eq-residual", w.crossing, against=LOOP)
 printed(
     "eq-exact-rewrite",

@@ -22,7 +22,18 @@ from .cases import (
     strengths,
 )
 from .draws import gradient
-from .rule import eye, inputs, isotropic, orthonormal, run, sequence, step, with_letters, world_of
+from .rule import (
+    eye,
+    inputs,
+    isotropic,
+    of_tokens,
+    orthonormal,
+    run,
+    sequence,
+    state_before,
+    step,
+    with_letters,
+)
 from .values import Depends, Family, columns, entries, listed
 from .world import World
 
@@ -49,7 +60,7 @@ def descent(draw):
     """The delta rule, and the loss of each token, of any state."""
     x = run(draw, *inputs(draw, decay=False))
     letters = losses(x, draw.exact) | {r"\mathbf{S}": any_state(draw, x)}
-    return with_letters(world_of(draw, x, decay=False), letters)
+    return with_letters(of_tokens(draw, x), letters)
 
 
 def any_state(draw, x):
@@ -81,13 +92,16 @@ def questions(draw, x):
 def full_steps(draw, share=1, solved=True):
     """beta = 1 / ||k||^2, and for each token a matrix that recalls its pair."""
     q, k, v, alpha, _, S = inputs(draw, decay=False)
-    x = run(draw, q, k, v, alpha, share * (1 / np.sum(k * k, axis=1)), S)
+    beta = share * (1 / np.sum(k * k, axis=1))
+    if case(draw) in (UNIT, DEPENDENT):
+        v[3] = state_before(draw, 3, k, v, alpha, beta, S) @ k[3]  # recalled already
+    x = run(draw, q, k, v, alpha, beta, S)
     X = draw.anew(2).array(*S.shape)
 
     def recalls(at):
         return recalling(X, k[at["t"] - 1], v[at["t"] - 1]) if solved else X
 
-    return with_letters(world_of(draw, x, decay=False), {r"\mathbf{X}": Depends(recalls)})
+    return with_letters(of_tokens(draw, x), {r"\mathbf{X}": Depends(recalls)})
 
 
 def trade_off(draw):
@@ -123,7 +137,7 @@ def trade_off(draw):
     best = [least(t) for t in range(T)]
     candidates = best + x.states + [X + 0.1 * draw.anew(3).array(*S.shape) for X in best]
     letters = {"value": Depends(lambda at: cost(at["t"], x.states[at["t"]])), r"\eta": eta}
-    world = with_letters(world_of(draw, x, decay=False), losses(x, False) | letters)
+    world = with_letters(of_tokens(draw, x), losses(x, False) | letters)
     return with_letters(world, {}, **{r"\mathbf{X}": candidates})
 
 
@@ -190,8 +204,10 @@ def orthonormal_keys(draw, length=1, shear=0):
     beta = strengths(draw.anew(4), T)
     k = length * orthonormal(draw.anew(2), d_k)[:T]
     k = k + shear * k[::-1]
+    if case(draw) in (DEPENDENT, LONG):
+        v[2] = S @ k[2]  # recalled already
     x = run(draw, q, k, v, alpha, beta, S)
-    letters = world_of(draw, x, decay=False).letters | {"T": T}
+    letters = of_tokens(draw, x).letters | {"T": T}
     letters = {key: value for key, value in letters.items() if key not in ("C", "\\mathbf{S}'")}
     return World(letters, {"j": range(1, T + 1)})
 
@@ -202,7 +218,7 @@ def one_solution(draw, solved=True):
     q, k, _, alpha, beta, S = inputs(draw, decay=False)
     X = of_rank(draw, 2, draw.anew(2).array(*S.shape))
     x = run(draw, q, k, solved * (k @ X.T), alpha, beta, S)
-    return with_letters(world_of(draw, x, decay=False), {r"\mathbf{X}": X})
+    return with_letters(of_tokens(draw, x), {r"\mathbf{X}": X})
 
 
 def rounds(draw, more=0):

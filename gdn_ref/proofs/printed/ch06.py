@@ -5,12 +5,12 @@ from functools import partial
 from . import ch06_worlds as w
 from .cases import ONE_DIMENSION, RESET
 from .check import printed
-from .rule import rule
+from .rule import gated_tokens
 
 LOOP = "the token loop"
 MAP = "what the token loop makes of the identity"
 
-printed("eq-transition", rule, against=MAP, defines=True)
+printed("eq-transition", gated_tokens, against=MAP, defines=True)
 printed(
     "eq-transition-rows",
     w.one_key,

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from .cases import RESET, of_rank, sizes, strength
-from .rule import eye, orthonormal, run, several, step, world_of
+from .rule import eye, of_tokens, orthonormal, run, several, step
 from .values import Depends, columns, listed
 from .world import World
 
@@ -75,7 +75,7 @@ def long_and_short(draw):
     """Strengths on both sides of the two places where the norm's branch changes."""
     draw = draw.anew()
     k, alpha = draw.array(sizes(draw)[1]), draw.between(0.5, 0.95, 1)[0]
-    shares = draw.rng.uniform(0, 0.3, 7) + (-0.8, -0.4, 0.4, 1.3, 1.65, 2.3, 2.7)
+    shares = draw.rng.uniform(0, 0.3, 7) + (-0.8, -0.4, 0.4, 1.3, 1.65, 2.3, 40)
     strengths = shares / (k @ k)
 
     def F(at):
@@ -106,7 +106,7 @@ def bits(draw, length=1):
     """Some bits: the state after each token, of strength 2b."""
     draw, (T, d_k, d_v) = draw.anew(), sizes(draw)
     k, S = length * orthonormal(draw, d_k)[0], draw.array(d_v, d_k)
-    b = (3 * [0, 1, 0, 1, 1, 0, 1, 1])[-T:]
+    b = (3 * [0, 1, 0, 0, 0, 1, 1, 1])[-T:]
     one = 1 + 0 * k[0]
     beta = [2 * bit * one for bit in b]
     x = run(draw, [k] * T, [k] * T, [0 * S[:, 0]] * T, [one] * T, beta, S)
@@ -117,7 +117,7 @@ def bits(draw, length=1):
 
 def two_tokens(draw):
     """The delta rule, over more than one token."""
-    return world_of(draw, several(draw), decay=False)
+    return of_tokens(draw, several(draw))
 
 
 def two_reflections(draw, length=1):

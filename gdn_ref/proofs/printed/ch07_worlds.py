@@ -9,7 +9,7 @@ from ..ch07_cost import vectors_on_arrays
 from ..ch07_unroll import tree
 from ..counting import multiplications
 from .cases import DEPENDENT, GENERIC, LONG, LOW, SINGLE, UNIT, across, case, of_rank, sizes
-from .rule import inputs, run, several, with_letters, world_of
+from .rule import inputs, orthonormal, run, several, with_letters, world_of
 from .values import listed
 from .world import World
 
@@ -59,9 +59,10 @@ def counted_vectors(draw):
 def ranks(draw):
     """Tokens, fewer and more than dimensions, in one draw the first a full step, in another the
     first and the last one reflection, of which the first has a value of zero, the last key but one
-    in the span of the first two; questions at right angles to the first r keys, to some of these,
-    to their sum, and to none, one that the last state answers as the first does, and one whose
-    change by two tokens is across it."""
+    in the span of the first two, in one draw the third too, so that a product of three turned round
+    keeps a vector that the product does not; questions at right angles to the first r keys, to some
+    of these, to their sum, and to none, one that the last state answers as the first does, and one
+    whose change by two tokens is across it."""
     T, d_k = {GENERIC: (4, 6), UNIT: (5, 4), DEPENDENT: (6, 7), LONG: (3, 4), SINGLE: (1, 3)}[
         case(draw)
     ]
@@ -70,7 +71,9 @@ def ranks(draw):
     if T > 3:
         k[-2] = k[0] + k[1] * 2
     if case(draw) == UNIT:
-        beta[0] = 1 / (k[0] @ k[0])
+        beta[:3] = 1, 1, 0.5
+        e, f, *_ = orthonormal(draw.anew(3), d_k)
+        k[:3] = e, 2 * e + f, e + f
     if case(draw) == LONG:
         k[-1] = k[0]
         beta[0] = beta[-1] = 2 / (k[0] @ k[0])
@@ -81,10 +84,11 @@ def ranks(draw):
         a, b, c = k[0] @ y[:, 0], k[1] @ y[:, 0], k[0] @ k[1]
         beta[1] = beta[0] * a * a / (beta[0] * a * b * c - b * b)
     x = run(draw, q, k, v, alpha, beta, S)
-    some = [[0], [0, 1], [0, 1, 2], [1, 2], [0, 2], [2]]
+    some = [[0], [0, 1], [1, 2], [0, 2], [2]] + ([[0, 1, 2]] if case(draw) != UNIT else [])
     ys = [across(more, k[at]) for at in some if max(at) < max(T - 1, 1)]
     ys += [across(more, k.sum(0)[None]), across(more, k[:2].sum(0)[None]), y]
-    ys += [across(more, x.states[-1] - S)] if T > 3 else []
+    ys += [across(more, x.states[-1] - S)] if T > 3 and len(S) < d_k else []
+    ys += [(f - e)[:, None]] if case(draw) == UNIT else []  # kept by P_3 P_2 P_1 alone
     return with_letters(world_of(draw, x, decay=False), {}, **{r"\boldsymbol{y}": ys})
 
 
@@ -101,6 +105,9 @@ def short(draw):
 def two_runs(draw):
     """A run in two parts, each run alone; and all tokens together."""
     x, cut = several(draw), {GENERIC: 2, UNIT: 3, DEPENDENT: 1, LONG: 4, SINGLE: 1}[case(draw)]
+    if case(draw) == SINGLE:  # what the second run writes is there already
+        k, v = (np.repeat(rows[:1], 2, axis=0) for rows in (x.k, x.v))
+        x = run(draw, x.q, k, v, x.alpha, 1 / (k * k).sum(1), x.S)
     joint = world_of(draw, x, decay=False).letters
     parts, matrix = [slice(0, cut), slice(cut, len(x.k))], r"\mathbf{%s}"
     alone = [

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from ..ch10_orders import ORDERS
-from .cases import across, beyond, of_rank, sizes, strength
+from .cases import DEPENDENT, UNIT, across, beyond, case, of_rank, sizes, strength
 from .ch05_worlds import any_state, losses, questions
 from .ch06_worlds import right_angles, the_factor, transition
 from .draws import gradient
@@ -16,6 +16,7 @@ from .rule import (
     rule,
     run,
     sequence,
+    state_before,
     step,
     ungated,
     with_letters,
@@ -53,8 +54,13 @@ def rows(draw):
 
 
 def ranks(draw):
-    """Without decay; after m tokens."""
-    return with_letters(ungated(draw), {}, m=range(1, sizes(draw)[0] + 1))
+    """Without decay; after m tokens. In one draw the first two are one reflection."""
+    world = ungated(draw)
+    if case(draw) == UNIT:
+        q, k, v, alpha, beta, S = inputs(draw, decay=False)
+        k[1], beta[:2] = k[0], 2
+        world = world_of(draw, run(draw, q, k, v, alpha, beta, S), decay=False)
+    return with_letters(world, {}, m=range(1, sizes(draw)[0] + 1))
 
 
 def decaying_ranks(draw):
@@ -90,17 +96,17 @@ def edges(draw):
 
 
 def nearly_reset(draw, key, S):
-    """Keys, values, decays and strengths of four tokens after a state S: what the first leaves has
+    """Keys, values, decays and strengths of five tokens after a state S: what the first leaves has
     the norm of its write, the next two, a reset and then its key again, leave rank one, and the
-    last overwrites all that is left."""
+    fourth overwrites all that is left; and of one without a key."""
     alpha, beta, more = draw.number(), draw.number(), draw.array(1, len(S))
     kept = step(draw, S, key, 0 * more[0], alpha, beta)
     answer = kept @ key
     value = -answer * np.sum(kept * kept) / (2 * beta * (answer @ answer))
-    k = np.array([key, key, 2 * key, key])
-    v = np.array([value, *more, *(2 * more), *more])
-    strengths = np.array([beta, beta, beta, 1 / (key @ key)])
-    return k, v, np.array([alpha, 0 * alpha, alpha, alpha]), strengths
+    k = np.array([key, key, 2 * key, key, 0 * key])
+    v = np.array([value, *more, *(2 * more), *more, *more])
+    strengths = np.array([beta, beta, beta, 1 / (key @ key), beta])
+    return k, v, np.array([alpha, 0 * alpha, alpha, alpha, alpha]), strengths
 
 
 @cache
@@ -109,6 +115,9 @@ def divided_values(draw):
     T, d_k, d_v = sizes(draw)
     q, k, v, alpha, beta, S = inputs(draw, T=T, d_k=d_k, d_v=d_v)
     beta = np.where(beta == 0, alpha, beta)  # none of them is zero
+    if case(draw) in (UNIT, DEPENDENT):  # what is written is what is erased
+        before = state_before(draw, 3, k, v / beta[:, None], alpha, beta, S)
+        v[3] = beta[3] * alpha[3] * before @ k[3]
     x = run(draw, q, k, v / beta[:, None], alpha, beta, S)
     world = world_of(draw, x)
     return with_letters(world, {r"\boldsymbol{v}_": columns(v), r"\mathbf{V}": v})

@@ -92,12 +92,21 @@ def decays(draw):
 printed("eq-decay-gram", decays, against="products of the decays")
 
 
+# Unit keys, in fifths: where the second and the last token decay alone, A A^T and A^T A are further
+# apart than without a decay.
+FIFTHS = np.array([[0, 0, 5], [-4, 0, -3], [4, -3, 0], [0, 5, 0]])
+STRENGTHS, NEARLY = np.array([1.5, 0.5, 1.5, 1]), np.log([1, 0.01, 1, 0.01])
+
+
 def systems(draw):
     """The same keys and strengths with decays and without: there the bounds are attained."""
     T, d_k, d_v = sizes(draw)
-    _, k, _, g, beta, _ = hard_inputs(T=max(T, 2), d_k=d_k, d_v=d_v, seed=draw.seed)
+    _, k, _, g, beta, _ = hard_inputs(T=T, d_k=d_k, d_v=d_v, seed=draw.seed)
+    if cases.case(draw) == cases.SINGLE:
+        k, beta, g = FIFTHS / 5, STRENGTHS, NEARLY / 8
     A = wy.interaction(k, beta)
-    gated = [wy.interaction(k, beta, chunking.decay(x)[1]) for x in (8 * g, 0 * g)]
+    each = [np.log(0.01) * row for row in np.eye(len(g))]  # one token decays, and no other
+    gated = [wy.interaction(k, beta, chunking.decay(x)[1]) for x in (8 * g, 0 * g, *each)]
     return World({r"\mathbf{A}": A}, {r"\tilde{\mathbf{A}}": gated})
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from .. import left_out
 from ..report import ARITHMETIC
 from .altered import altered, gap_of
+from .bound import unambiguous
 from .cases import BORDERS, EXACT, ONE_DIMENSION
 from .contained import contained
 from .draws import DRAWS, Draw
@@ -224,6 +225,8 @@ def _evaluated(entry, display, one_by_one):
 
     def evaluate(draw):
         ev = Evaluator(entry.world(draw.anew()))
+        if not draws:
+            unambiguous(stated, ev)
         gaps.append(gap_of(stated, ev))
         draws.append(draw)
         evaluators.append(ev)

@@ -14,6 +14,7 @@ from .values import Depends, NoIndex, NotExact, Refused
 PASS, FAIL = 1e-9, 1e-6  # a true form is at most this far off, a rejected one at least this
 TIGHT = 1e-9  # how close `<=` has to come, relative to its larger side; `<`: as the world says
 ORDERS = ("<", ">", r"\le", r"\ge")
+ROUNDED = 1e-12  # closer than this, relative to the larger, two numbers are equal
 PLAINLY_FALSE = 1e-3  # one case this far off settles it: cancellation does not reach that far
 
 
@@ -159,7 +160,7 @@ class _Tally:
 
     def order(self, low, high):
         slack = float((high - low) / (max(abs(low), abs(high)) or 1))
-        true = low < high if self.relation in "<>" else slack >= -1e-12
+        true = slack > ROUNDED if self.relation in "<>" else slack >= -ROUNDED
         self.off = float(not true)
         self.slack = min(self.slack, abs(slack))
 

@@ -99,6 +99,9 @@ class Letters:
         return slice(start, found.pop(0) if node.info[1] else None)
 
     def with_scripts(self, value, scripts, scope):
+        matrix = isinstance(value, np.ndarray) and 1 not in value.shape
+        if len(scripts) > 1 and matrix and any(script.kind == "down" for script in scripts):
+            raise Refused("an entry and a power of one matrix, without brackets")
         for place, script in enumerate(scripts, 1):
             inside = script.parts[0] if script.parts else None
             if isinstance(value, Depends):

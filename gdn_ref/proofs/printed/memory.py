@@ -23,6 +23,8 @@ def inputs(draw, T=None, d_k=None, d_v=None):
         T, d_k, d_v = cases.sizes(draw)
         k = cases.keys(draw, T, d_k)
         q = cases.queries(draw, k)
+        if cases.case(draw) == cases.LONG:
+            k[8] = 0 * k[8]  # writes nothing
     else:
         q, k = draw.array(T, d_k), draw.array(T, d_k)
         k = cases.orthonormal(k) if draw.easy == cases.ORTHONORMAL else k
@@ -34,10 +36,11 @@ def inputs(draw, T=None, d_k=None, d_v=None):
 
 def undecayed(draw, *sizes):
     """The same where nothing decays: in the place of a reset values of zero, but for the last two,
-    which cancel."""
+    which cancel; and queries that do."""
     q, k, v, S = inputs(draw, *sizes)
     if draw.easy == cases.RESET:
         v[:-2], v[-1], k[-1] = 0 * v[:-2], -v[-2], k[-2]
+        q[:-2], q[-1] = 0 * q[:-2], -q[-2]
     return q, k, v, S
 
 

@@ -103,7 +103,7 @@ def inputs(draw, T=None, d_k=None, d_v=None, decay=True):
         q, k = draw.array(T, d_k), draw.array(T, d_k)
         k = k if draw.exact else k + draw.array(1, d_k)
         k = cases.orthonormal(k) if draw.easy == cases.ORTHONORMAL else k
-        alpha = cases.ones_if(draw, cases.STILL, draw.between(0.5, 0.95, T))
+        alpha = cases.ones_if(draw, cases.STILL, draw.between(0.05, 0.95, T))
         alpha = cases.with_reset(draw, alpha)
         beta = cases.ones_if(draw, cases.ONES, draw.between(0.1, 1.9, T))
         if draw.exact and T > 2 and not draw.easy:
@@ -113,15 +113,23 @@ def inputs(draw, T=None, d_k=None, d_v=None, decay=True):
     if cases.case(draw) == cases.LONG and not given and not draw.easy:
         read, turn = alpha[0] * S @ k[0], v[0]
         v[0] = (turn @ read) / (turn @ turn) * turn  # at right angles to what corrects it
+        v[10], beta[10] = 0 * v[10], 1 / (k[10] @ k[10])  # all that its key reads is erased
+        read = alpha[4] * state_before(draw, 4, k, v, alpha, beta, S) @ k[4]
+        v[4] = read - 2 * (read @ turn) / (turn @ turn) * turn  # as long as what was there
     if draw.easy == cases.RESET and not decay and T > 2:
         k[-1], v[:-2], v[-1] = k[-2], 0 * v[:-2], 0 * v[-1]
         beta[-1] = 1 / (k[-1] @ k[-1])
     if cases.case(draw) == cases.DEPENDENT and not given and not draw.easy:
-        before = S
-        for t in range(3):
-            before = step(draw, before, k[t], v[t], alpha[t], beta[t])
+        before = state_before(draw, 3, k, v, alpha, beta, S)
         v[3] = alpha[3] * before @ k[3]  # recalled already: nothing corrects it
     return q, k, v, alpha, beta, S
+
+
+def state_before(draw, t, k, v, alpha, beta, S):
+    """The state that token t, counted from 0, receives."""
+    for token in list(zip(k, v, alpha, beta, strict=True))[:t]:
+        S = step(draw, S, *token)
+    return S
 
 
 @cache
@@ -229,6 +237,27 @@ def with_letters(world, letters, **ranges):
 def ungated(draw: Draw):
     """The delta rule: nothing decays."""
     return rule(draw, decay=False)
+
+
+def plain_powers(world):
+    r"""The world of a chapter before the products have names: `\mathbf{P}^2` is a square."""
+    kept = {key: value for key, value in world.letters.items() if not key.endswith("^")}
+    return World(kept, ranges=world.ranges, near=world.near)
+
+
+def of_tokens(draw, x):
+    """The letters of a run where nothing decays, before chapter 7."""
+    return plain_powers(world_of(draw, x, decay=False))
+
+
+def tokens(draw: Draw):
+    """The delta rule, before chapter 7."""
+    return plain_powers(ungated(draw))
+
+
+def gated_tokens(draw: Draw):
+    """The gated rule, before chapter 7."""
+    return plain_powers(rule(draw))
 
 
 def rule_from_zero(draw: Draw):

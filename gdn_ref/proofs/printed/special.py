@@ -8,10 +8,10 @@ r"""What the data cannot tell from something else, however it is altered: consta
     matrices(stated, ev)           identities and zeros in bold that stand for a number
 
 A quotient of two numbers of five digits comes as close to `\ln 2` as a value has to, and so does
-`\sqrt{\ln94}+\frac{\ln61}{(\ln73)^2}` to `\sqrt{8\ln2}`;
-`2 \le \beta < 17/8` is `\beta = 2` for multiples of 1/8. As many powers of A as a draw has tokens
-make up the inverse of I + A there, and of no longer chunk; a sum to 9 is empty from 10 on.
-`\beta^2 = \beta` has two roots, and two lengths may be equal in many ways: the data know a few.
+`\sqrt{\ln94}+\frac{\ln61}{(\ln73)^2}` to `\sqrt{8\ln2}`; `1 - \alpha^{400}` is near 1 unless
+\alpha is; `2 \le \beta < 17/8` is `\beta = 2` for multiples of 1/8. As many powers of A as a draw
+has tokens make up the inverse of I + A there, and of no longer chunk; a sum to 9 is empty from 10
+on. `\beta^2 = \beta` has two roots, and two lengths may be equal in many ways: the data know a few.
 """
 
 import itertools
@@ -26,6 +26,7 @@ from .tree import render
 from .values import Multiple, NotExact, Refused, is_number
 
 DIGITS = 8  # of 9 that are compared; the most in a true display are 5
+EXPONENT = 10  # of what is no numeral; the largest in a true display is 2
 OF_AN_ANGLE = 2  # `\cos 355` is -1 to nine digits, `\cos\frac{355}{113}` to thirteen
 POWERS = 4  # of one matrix; the most in a true display are 2
 ORDERED = {"<", ">", r"\le", r"\ge"}
@@ -39,12 +40,18 @@ def constants(stated):
     for statement in stated:
         nodes = [node for root in statement.nodes for node in root.walk()]
         angles = [x for x in nodes if x.kind == "apply" and x.info in ("sin", "cos")]
-        if (
-            _digits(nodes) >= DIGITS
-            or any(_digits(x.walk()) >= OF_AN_ANGLE for x in angles)
-            or any(_free(x) >= DIGITS for x in nodes)
-        ):
+        many = any(_digits(x.walk()) >= OF_AN_ANGLE for x in angles)
+        many |= any(_free(x) >= DIGITS for x in nodes)
+        many |= any(int(x.info) >= EXPONENT for node in nodes for x in _exponents(node))
+        if many or _digits(nodes) >= DIGITS:
             yield render(statement.claim)
+
+
+def _exponents(node):
+    """The numerals in the exponents of what is no numeral."""
+    if node.kind == "scripted" and node.parts[0].kind != "number":
+        for raised in (part for part in node.parts[1:] if part.kind == "up"):
+            yield from (x for x in raised.walk() if x.kind == "number")
 
 
 def _digits(nodes):

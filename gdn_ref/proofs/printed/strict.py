@@ -7,7 +7,7 @@ knows no prime on a sum and no power of a function's name. `\mathrm{tr}[x]^2` an
 `\mathbb{E}[x]^2` are squares of what stands before, and `[x]` alone is a whole number to some. One
 reader of `a/b\cdot c` divides by c, one of `\ln x\,y`, or of `\ln x\,(y)`, takes the logarithm of
 both, one of `\ln2\,x` does not, and `\exp2(x)` is a power of two. One of `\ln x/y`, or of
-`\prod_ix_i/y`, divides inside. What is read is `\sin2\theta\,(x)`.
+`\prod_ix_i/y`, divides inside. `2\tfrac12` is two and a half. What is read is `\sin2\theta\,(x)`.
 """
 
 from itertools import pairwise
@@ -56,10 +56,15 @@ def _is_open(node):
 
 def _product(node):
     """What an angle's function of a bare letter stands before is brackets, or it would be its
-    argument; others stand before nothing."""
-    return all(
-        x.kind == "group" and f.info in ANGLES for f, x in pairwise(node.parts) if _is_bare(f)
+    argument; others stand before nothing. A fraction of numbers behind a number is a part of it."""
+    pairs = list(pairwise(node.parts))
+    return all(x.kind == "group" and f.info in ANGLES for f, x in pairs if _is_bare(f)) and not any(
+        a.kind == "number" and _is_numeral(b) for a, b in pairs
     )
+
+
+def _is_numeral(node):
+    return node.kind == "fraction" and _kinds(node.parts) == ["number", "number"]
 
 
 def _is_bare(node):

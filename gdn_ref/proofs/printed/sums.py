@@ -93,8 +93,8 @@ class Sums:
         if len(steps) > 1 or not steps <= {1, -1}:
             raise Refused("dots that do not count by one")
         step = steps.pop()
-        if len(before) == len(after) == 1 and before[0] > after[0] + 1:
-            raise Refused("dots that run backwards")
+        if (after[-1] - before[0]) * step < -1:  # `X_r \cdots X_1` is no row without members
+            raise Refused("dots that count the other way")
         run = range(before[0], after[-1] + step, step)
         middle = [(signed[first][0], letters[first][2](i)) for i in run]
         if not middle:
