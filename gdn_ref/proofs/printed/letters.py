@@ -102,7 +102,7 @@ class Letters:
         matrix = isinstance(value, np.ndarray) and 1 not in value.shape
         if len(scripts) > 1 and matrix and any(script.kind == "down" for script in scripts):
             raise Refused("an entry and a power of one matrix, without brackets")
-        for place, script in enumerate(scripts, 1):
+        for script in scripts:
             inside = script.parts[0] if script.parts else None
             if isinstance(value, Depends):
                 value = self.given(value, scope)
@@ -116,8 +116,6 @@ class Letters:
                 index = self.indices(inside, scope)
                 flat = value[:, 0] if len(index) == 1 and value.shape[1] == 1 else value
                 value = v.entries(flat).at(*index)
-                if TRANSPOSE in scripts[place:] and v.is_number(value):
-                    raise Refused("the transpose of an entry")
             elif script == TRANSPOSE:
                 value = value.T if isinstance(value, np.ndarray) else value
                 if not (isinstance(value, np.ndarray | Multiple) or v.is_number(value)):
