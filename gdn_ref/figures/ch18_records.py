@@ -30,7 +30,8 @@ PASSES = {"forward": "forward", "both": "both passes"}
 TWO_CARDS, OTHER_PAIR, FIRST = "two_h200", "two_h200_other", "two_h200_first"
 FEWER_BLOCKS, HALVES = "two_h100_blocks", "two_h100_halves"
 IN_ORDER, BY_LENGTH = "two_h200_in_order", "two_h200_by_length"
-TWICE, THRICE, ZIGZAG = "two_h200_double", "two_h200_long", "two_h200_zigzag"
+TWICE, TWICE_AGAIN, THRICE = "two_h200_double", "two_h200_double_again", "two_h200_long"
+ZIGZAG = "two_h200_zigzag"
 
 
 def record(name):

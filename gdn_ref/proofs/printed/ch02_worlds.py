@@ -99,10 +99,8 @@ def spread(draw, length=1):
     k = length * on_the_sphere(draw.anew().array(n, d_k - 1))
     k[5:6] = k[4:5]
     if draw.easy == RESET:  # no direction is preferred
-        k = (
-            np.concatenate(own_bases(draw.anew(1), orthonormal(draw.anew(2), d_k), n // d_k))
-            * length
-        )
+        bases = own_bases(draw.anew(1), orthonormal(draw.anew(2), d_k), n // d_k)
+        k = length * np.concatenate(bases)
     k[3:] = k[2] if draw.easy == LOW else k[3:]
     letters = {"n": n, "d_k": d_k, r"\mathbf{K}": k, r"\rho_": overlaps(k)}
     return World(letters, ranges={"i": range(1, n + 1), "j": range(1, n + 1)})

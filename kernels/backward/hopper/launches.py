@@ -35,8 +35,8 @@ def chain_launcher(plan, kernel, case, constants, tilings, **options):
     """A kernel that goes from chunk to chunk, by whether the longest sequence is taken first."""
 
     @cache
-    def launch(by_length):
-        made = case(**constants, PACKED=plan.packed, BY_LENGTH=by_length)
+    def launch(order):
+        made = case(**constants, PACKED=plan.packed, BY_LENGTH=order)
         return launcher(kernel, made, plan.types, tilings, **options)
 
     return launch
