@@ -32,6 +32,8 @@ WORLD = World({"a": 1}, {r"\beta": EIGHTHS, "n": range(9)})
         (r"\cos 2a", False),
         (r"\sqrt{\ln94}+\frac{\ln61}{(\ln73)^2}", True),
         (r"\frac{77}{7\cdot 77\cdot 777}", True),
+        (r"1-a^{400}", True),
+        (r"a^{-2n}", False),
         (r"\frac{2^{-p}}{\sqrt{8\ln2}}", False),
     ],
 )
