@@ -77,9 +77,10 @@ def recurrent_kernel(given: RecurrentGiven, case: tl.constexpr):
         return  # the slot of an empty sequence stays, to the bit
     o_ptr = given.o_ptr
     dtype = o_ptr.dtype.element_ty
-    slot = n.to(tl.int64)
+    slot, last = n.to(tl.int64), end
     if given.slot_idx_ptr is not None:
         slot = tl.load(given.slot_idx_ptr + n).to(tl.int64)
+        last = tl.where(slot >= 0, end, begin)  # no token of a place that is not taken
 
     # load: the first token waits for no slot and no state, nor later ones for those before them
     q_ptr, k_ptr = given.q_ptr + h * case.K, given.k_ptr + h * case.K
@@ -97,13 +98,8 @@ def recurrent_kernel(given: RecurrentGiven, case: tl.constexpr):
     if given.gv_ptr is not None:
         gv_ptr = given.gv_ptr + hv * case.V
         gv_next = load_row(gv_ptr, begin, end, given.gv_stride, dim_v, case.V)
-    if given.slot_idx_ptr is not None:  # noqa: SIM102 (known in advance, and this is not)
-        if slot < 0:  # a place that is not taken: no state, and zeros for outputs
-            nothing = tl.zeros((case.BV,), dtype)
-            for t in range(begin, end):
-                tl.store(o_ptr + (t * case.HV + hv) * case.V + dim_v, nothing, mask=dim_v < case.V)
-            return
-    S_at = slot * case.S_slot + hv.to(tl.int64) * (case.V * case.K)
+    # the state waits for no look at the slot: where none is taken, slot 0 is read for nothing
+    S_at = tl.maximum(slot, 0) * case.S_slot + hv.to(tl.int64) * (case.V * case.K)
     S_at += dim_v[:, None] * case.S_v + dim_k[None, :] * case.S_k
     S_valid = (dim_v < case.V)[:, None] & (dim_k < case.K)[None, :]
     S = tl.zeros((case.BV, case.BK), tl.float32)
@@ -116,7 +112,7 @@ def recurrent_kernel(given: RecurrentGiven, case: tl.constexpr):
     if given.dt_bias_ptr is not None:
         bias = tl.load(given.dt_bias_ptr + hv).to(tl.float32)
 
-    for t in range(begin, end):
+    for t in range(begin, last):
         q, k, v = q_next.to(tl.float32), k_next.to(tl.float32), v_next.to(tl.float32)
         g, beta = g_next, beta_next.to(tl.float32)
         q_next, k_next, v_next, g_next, beta_next = load_token(
@@ -149,4 +145,8 @@ def recurrent_kernel(given: RecurrentGiven, case: tl.constexpr):
         S = S + delta[:, None] * k[None, :]
         o = tl.sum(S * (given.scale * q)[None, :], axis=1)
         tl.store(o_ptr + (t * case.HV + hv) * case.V + dim_v, o.to(dtype), mask=dim_v < case.V)
+    S_valid = S_valid & (last == end)
     tl.store(given.S_last_ptr + S_at, S.to(given.S_last_ptr.dtype.element_ty), mask=S_valid)
+    for t in range(last, end):
+        nothing = tl.zeros((case.BV,), dtype)
+        tl.store(o_ptr + (t * case.HV + hv) * case.V + dim_v, nothing, mask=dim_v < case.V)

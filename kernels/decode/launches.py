@@ -49,6 +49,8 @@ class Decode:
 
     def __call__(self, q, k, v, g, beta, A_log, dt_bias, pool, cu_seqlens, slot_idx):
         o = torch.empty_like(v, memory_format=torch.contiguous_format)
+        if pool.shape[0] == 0:  # no slot is taken, and there is none that could be read for nothing
+            return o.zero_()
         self.tokens(
             q, k, v, g, beta, None, None, A_log, dt_bias, pool, o, pool, cu_seqlens, slot_idx
         )

@@ -25,7 +25,7 @@ from gdn_ref.proofs.data import hard_inputs
 
 pytest.importorskip("triton")
 from gdn_ref.kernels.decode.kernel import RecurrentGiven, recurrent_kernel  # noqa: E402
-from gdn_ref.kernels.decode.launches import PROGRAMS, warp_tiles  # noqa: E402
+from gdn_ref.kernels.decode.launches import PROGRAMS, Decode, warp_tiles  # noqa: E402
 from gdn_ref.kernels.host import launch as host_launch  # noqa: E402
 from gdn_ref.kernels.host.layout import stride_of_tokens  # noqa: E402
 
@@ -606,6 +606,42 @@ def test_a_slot_below_zero_is_left_out(monkeypatch, packed):
     ours = o == expected
     left_out = o == 0
     assert (ours | left_out).all() and not ours.all() and not left_out.all()
+
+
+@pytest.mark.parametrize("kept_in", [float("nan"), float("inf")])
+def test_what_lies_in_the_first_slot_does_not_reach_a_slot_below_zero(monkeypatch, kept_in):
+    """The kernel reads it there, for nothing."""
+    x = arguments([1, 3, 2, 4])
+    monkeypatch.setattr("gdn_ref.layer_validation.check_slots", lambda *slots: None)
+    x["pool"][0] = kept_in
+    x["slot_idx"] = torch.tensor([SLOTS[0] or SLOTS[1], -1, -2, -(2**40)])
+    before = x["pool"].clone()
+    o = decode(**x, backend="triton")
+    ends = x["cu_seqlens"].tolist()
+    assert (o[:, ends[1] :] == 0).all() and (o[:, : ends[1]] != 0).any()
+    x["pool"][x["slot_idx"][0]] = before[x["slot_idx"][0]]
+    assert torch.equal(x["pool"].view(torch.int32), before.view(torch.int32))
+
+
+def test_nothing_is_written_for_a_slot_below_zero():
+    """Not what was read, either: its owner may have written there meanwhile."""
+    x = arguments([1, 3, 2, 4])
+    x["slot_idx"] = torch.tensor([-1, 3, -2, -(2**40)])
+    given = [x[name] for name in ("q", "k", "v", "g", "beta")] + [None, None]
+    pool, cu_seqlens, slots = x["pool"], x["cu_seqlens"], x["slot_idx"]
+    options = {"scale": 1.0, "state_v_first": False, "norm": False, "sigmoid": False}
+    run = Decode(*given, pool, cu_seqlens, slots, **options, negative=False)
+    o, written = torch.empty_like(x["v"]), torch.full_like(pool, 7.0)
+    run.tokens(*given, None, None, pool, o, written, cu_seqlens, slots)
+    assert (written == 7).flatten(1).all(1).tolist() == [slot != 3 for slot in range(len(pool))]
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_a_pool_without_slots(monkeypatch, device):
+    x = arguments([1, 3, 2, 4], device=device)
+    monkeypatch.setattr("gdn_ref.layer_validation.check_slots", lambda *slots: None)
+    x |= {"pool": x["pool"][:0], "slot_idx": torch.full_like(x["slot_idx"], -1)}
+    assert (decode(**x, backend="triton") == 0).all()
 
 
 @pytest.mark.gpu
