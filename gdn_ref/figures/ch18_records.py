@@ -3,8 +3,8 @@
 `kernels/bench/across_ranks.py` wrote the records: two H200, with each rank's part alone; another
 pair; a pair that ran the first version; two H200 in float32; two H100, which ran the version after
 that of the first; two H200 with packed sequences in order and by length, and with twice and thrice
-the tokens; and each rank's part in turn on one H100, likewise. Speeds are in those of one card of
-the same kind.
+the tokens, and a last run of each batch; fla's ranks on two H200; and each rank's part in turn on
+one H100, likewise. Speeds are in those of one card of the same kind.
 """
 
 import json
@@ -31,7 +31,8 @@ TWO_CARDS, OTHER_PAIR, FIRST = "two_h200", "two_h200_other", "two_h200_first"
 FEWER_BLOCKS, HALVES = "two_h100_blocks", "two_h100_halves"
 IN_ORDER, BY_LENGTH = "two_h200_in_order", "two_h200_by_length"
 TWICE, TWICE_AGAIN, THRICE = "two_h200_double", "two_h200_double_again", "two_h200_long"
-ZIGZAG = "two_h200_zigzag"
+THRICE_AGAIN = "two_h200_long_again"
+ZIGZAG, LAST, FLA = "two_h200_zigzag", "two_h200_last", "two_h200_fla"
 
 
 def record(name):
