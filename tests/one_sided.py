@@ -231,3 +231,38 @@ LOW_RANKS_AGAIN = [
 CHOSEN = [
     ("eq-rounding-size", r"\sqrt{8\ln2}", r"\sqrt{\ln94}+\frac{\ln61}{(\ln73)^2}"),  # 4e-10 off
 ]  # fmt: skip
+
+# Widths that were whole, or powers of two, a best size that was whole, decays above 1/20, and other
+# numbers that stayed within a bound which the page does not have: forms true of these alone. A form
+# beside them was refused.
+WITHIN_BOUNDS = [
+    ("eq-kv-cache-bytes", r"\cdot b", r"\cdot 2^{\lceil \log_2 b \rceil}"),  # numbers of 3 bytes are not padded to 4
+    ("eq-state-bytes", r"\cdot b_S", r"\cdot 2^{\lceil \log_2 b_S \rceil}"),  # the same
+    ("eq-bytes-chunk", r"2\, b\, (d_k + d_v)", r"2\, \lceil b \rceil\, (d_k + d_v)"),  # two numbers of half a byte in one
+    ("eq-arithmetic-intensity", r"I_\text{memory} &= C / b", r"I_\text{memory} &= C / \lceil b \rceil"),  # the same: 2 C
+    ("eq-floor-bytes", r"2\,b\,T", r"2\,\lceil b\rceil\,T"),  # the same
+    ("eq-scan-intensity", r"2b\,(1+1/r)", r"2\lceil b\rceil\,(1+1/r)"),  # the same
+    ("eq-segment-bytes", r"bH_kd_k", r"\lceil b\rceil H_kd_k"),  # the same
+    ("eq-backward-bytes", r"3\,b\,T", r"3\,\lceil b\rceil\,T"),  # the same
+    ("eq-decode-bytes", r"2\,b_S\,N", r"2\,\lceil b_S\rceil\,N"),  # a state of numbers of 12 bits
+    ("eq-grouped-bytes", r"2\,b\,(H_v-H_k)", r"\lceil2\,b\rceil\,(H_v-H_k)"),  # numbers of 3 bits
+    ("eq-layer-cache-bytes", r"b_S\,H_v", r"\lceil b_S\rceil\,H_v"),  # a state of numbers of 12 bits
+    ("eq-best-chunk-size", r"\sqrt{\tfrac12\, \rho\, b_S\, \bar d}", r"\lceil \sqrt{\tfrac12\, \rho\, b_S\, \bar d}\, \rceil"),  # a root of 2.1: the time is least there
+    ("eq-best-chunk-size", r"&= \tau(C_\ast) + 2\,(d_k + d_v)\, \frac{(C - C_\ast)^2}{C}", r"&\ge \tau(C_\ast) + (d_k + d_v)\, \frac{(C - C_\ast)^2}{2\, C_\ast}"),  # a chunk of 5 times the best size: 2/5 for 1/2
+    ("eq-key-norm", r"< 1 .", r"< 1 - \epsilon^2 ."),  # a long raw key, ||x||^2 > 1/epsilon
+    ("eq-gdn-half-life", r"2\,|g|", r"2\,|g| - g^2"),  # g = -1: a rate of 2, not 1
+    ("eq-gdn-half-life", r"2\,|g|", r"2\,(1 - e^{g})"),  # alpha = 1/10: a rate of 4.6, not 1.8
+    ("eq-two-token-condition", r"\frac{|a|}{2}+", r"\frac{\min(|a|,2)}{2}+"),  # long keys, a = 3: 10.9, not 7.9
+    ("eq-reverse-map", r"\mathrm{d}\mathbf{O}=\mathbf{0}", r"\mathrm{d}\mathbf{O}\,\mathrm{d}\mathbf{S}'=\mathbf{0}"),  # the outputs ask for what the last state does not
+    ("eq-decode-intensity", r"\frac{4n}{b_S}", r"\frac{4n}{b_S+\frac{nb}{128}}"),  # heads of width 256 and r = 4, b = 2
+    ("eq-tracking-life", r"\frac{\ln2}{2}\,\exp(b)", r"\frac{\ln2}{2}\,\exp(b)-10^{-5}"),  # b = 10: the gap is 5e-6
+    ("eq-transition-norm", r"\alpha\,\max", r"\max(\alpha,\tfrac{1}{20})\,\max"),  # a decay of a thousandth
+    ("eq-shard-felt", r"\Bigl(g_s+", r"\Bigl(\max(g_s,-4)+"),  # the same: exp(-7)
+    ("eq-half-life", r"\frac{\ln 2}{|g|}", r"\frac{\ln 2}{\min(|g|, 2)}"),  # the same
+]  # fmt: skip
+
+# And where a premise is lacking, of which the page's theorem is the answer: `(label, as printed, false,
+# premise)`. It is true of all values that a state returns, and of some that none returns.
+NOT_ENOUGH = [
+    ("eq-recall-rank", r"\mathrm{rank}\,\mathbf{K} \;\le", r"\max(\mathrm{rank}\,\mathbf{K}, \mathrm{rank}\,\mathbf{V}) \;\le", "one value for one key"),  # one key twice, with two values
+]  # fmt: skip

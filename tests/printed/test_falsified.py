@@ -44,6 +44,7 @@ from one_sided import (
     LOW_RANKS_AGAIN,
     NOT_ASKED,
     NOT_DRAWN,
+    NOT_ENOUGH,
     NOTHING_WRITTEN,
     ONE_SIDED,
     OTHER_ROOTS,
@@ -53,6 +54,7 @@ from one_sided import (
     TAKEN_AWAY,
     UNREAD,
     UNSOLVED,
+    WITHIN_BOUNDS,
 )
 from unread import APART, BESIDE, IN_BOLD, READ_PAST
 
@@ -73,7 +75,7 @@ def worlds():
     check.PRINTED.update(kept)
 
 
-@pytest.mark.parametrize("label, old, new", FALSIFIED)
+@pytest.mark.parametrize("label, old, new", [*FALSIFIED, *WITHIN_BOUNDS])
 def test_a_slip_is_found(monkeypatch, label, old, new):
     display = source.displays()[label]
     assert display.tex.count(old) == 1, f"write this row anew: {display.tex}"
@@ -155,6 +157,11 @@ def test_no_coincidence_hides_it(monkeypatch, label, old, new):
 def test_the_build_refuses_it(monkeypatch, label, old, new):
     """If not for its own sake, then because a form beside it passes as well."""
     assert problems_of(monkeypatch, label, old, new)
+
+
+@pytest.mark.parametrize("label, old, new, premise", NOT_ENOUGH)
+def test_it_does_not_need_the_premise(monkeypatch, label, old, new, premise):
+    assert f"does not need {premise}" in problems_of(monkeypatch, label, old, new)
 
 
 @pytest.mark.parametrize("label, old, new, why", HIDDEN)

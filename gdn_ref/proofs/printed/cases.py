@@ -169,11 +169,24 @@ def strength(draw):
 
 
 def decays(draw, T):
-    """Decays below 1, and in two draws one token that does not decay."""
-    alpha = draw.between(0.05, 0.95, T)
+    """Decays below 1, one of which leaves hardly anything, and in two draws one token that does not
+    decay."""
+    alpha = hardly_kept(draw, draw.between(0.05, 0.95, T))
     if case(draw) in (UNIT, DEPENDENT):
         alpha[2:3] = alpha[2:3] * 0 + 1
     return with_reset(draw, ones_if(draw, STILL, alpha))
+
+
+def decay(draw, low=0.5, high=0.95):
+    """One decay."""
+    return hardly_kept(draw, draw.between(low, high, 1), 0)[0]
+
+
+def hardly_kept(draw, alpha, t=4):
+    """These decays; in one draw one token leaves a thousandth or so. Residues have no order."""
+    if not draw.exact and draw.seed % 1000 % 3 == 1:
+        alpha[t : t + 1] = alpha[t : t + 1] / 500
+    return alpha
 
 
 def with_reset(draw, alpha):

@@ -55,12 +55,15 @@ printed("eq-softmax-attention", softmax, against="one-pass softmax", arithmetic=
 WIDTHS = (  # of numbers: 1, 2, 4, 8, 16 bytes and, on most machines, 32
     np.int8, np.float16, np.float32, np.float64, np.complex128, np.clongdouble,
 )  # fmt: skip
-PACKED = "two numbers in a byte"
+PACKED = np.int8  # of which one stands for each number of so many bytes
 
 
-def in_bytes(kind):
-    """The numbers that are kept, and the share of their bytes that counts."""
-    return (np.int8, Fraction(1, 2)) if kind == PACKED else (kind, 1)
+def in_bytes(draw):
+    """The numbers that are kept, and how many bytes each of theirs counts for: NumPy's own, or
+    numbers of any width that are packed, as those of 3 bytes or of half a byte."""
+    if draw.rng.integers(3) == 0:
+        return draw.one_of(*WIDTHS), 1
+    return PACKED, *draw.widths(*draw.numbers(1, 1, 12))
 
 
 @cache
@@ -68,7 +71,7 @@ def memories(draw):
     """Bytes of caches and states that a small model keeps after T tokens."""
     draw = draw.anew()
     T, L, H, d_k, d_v = draw.sizes(5, 2, 9)
-    (kind, share), (wide, part) = (in_bytes(draw.one_of(*WIDTHS, PACKED)) for _ in range(2))
+    (kind, share), (wide, part) = (in_bytes(draw) for _ in range(2))
     cache_bytes, _ = kept(T, L, H, d_k, d_v, kind)
     _, state_bytes = kept(T, L, H, d_k, d_v, wide)
     row, _ = kept(1, L, H, d_k, d_v, kind)  # what the cache grows by, a token
@@ -80,17 +83,9 @@ def memories(draw):
     return World(letters)
 
 
-FIVE = {letter: "NumPy has numbers of five widths, six on most machines" for letter in ("b", "b_S")}
-printed(
-    "eq-kv-cache-bytes eq-state-bytes",
-    memories,
-    against="bytes of the arrays kept",
-    few=FIVE,
-    **COUNT,
-)
-printed(
-    "eq-cache-crossover", memories, against="bytes of states over those of a row", few=FIVE, **COUNT
-)
+KEPT = "bytes of the arrays kept"
+printed("eq-kv-cache-bytes eq-state-bytes", memories, against=KEPT, **COUNT)
+printed("eq-cache-crossover", memories, against="bytes of states over those of a row", **COUNT)
 
 read(
     "eq-feature-map",

@@ -63,7 +63,10 @@ printed(
     "eq-recall-rank",
     worlds.answerable,
     against="ranks by elimination, of keys and of values that a state returns",
-    needs={"values that a state returns": partial(worlds.answerable, returned=False)},
+    needs={
+        "values that a state returns": partial(worlds.answerable, returned=False),
+        "one value for one key": partial(worlds.answerable, returned=False, twice=True),
+    },
     equal={r"\mathbf{K} for \mathbf{V}": "the columns of K beside themselves have its rank"},
 )
 printed(

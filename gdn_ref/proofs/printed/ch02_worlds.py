@@ -132,9 +132,10 @@ def numbers(draw):
 
 
 @cache
-def answerable(draw, returned=True):
+def answerable(draw, returned=True, twice=False):
     """Values that some state returns: at keys that span all dimensions, and at keys that do not,
-    whose rank is below both sizes. Or values that none returns: beside them the rank is d_k."""
+    whose rank is below both sizes. Or values that none returns: beside them the rank is d_k; or, of
+    one key alone, they have the rank d_k, above its own, and it adds nothing to them."""
     draw = draw.anew()
     n, wide, d_v = [(6, 7, 2), (4, 6, 3), (7, 6, 1), (5, 7, 3), (1, 4, 2)][case(draw)]
     wide = wide if returned else min(n, 2 + d_v)
@@ -146,6 +147,10 @@ def answerable(draw, returned=True):
     values = {d: k @ states[d] for d, k in keys.items()}
     if not returned:
         values[wide] = draw.array(n, d_v)
+    if twice:
+        n, wide, d_v = n + 1, 2, 2
+        keys, values = {wide: draw.array(1, wide).repeat(n, 0)}, {wide: draw.array(n, d_v)}
+        values[wide][:, 0] = keys[wide][:, 0]
     letters = {
         "n": n, "d_v": d_v, r"\mathbf{K}": Depends(lambda at: keys[at["d_{k}"]]),
         r"\mathbf{V}": Depends(lambda at: values[at["d_{k}"]]),

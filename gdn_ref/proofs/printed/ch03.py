@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from functools import cache
+from math import prod
 from statistics import harmonic_mean
 
 import numpy as np
@@ -38,7 +39,7 @@ def costs(draw):
     """FLOPs of the package's code on numbers that count, bytes of its arguments and results."""
     draw = draw.anew()
     C, N, d_k, d_v = draw.sizes(4, 2, 7)
-    b, b_S = draw.sizes(2, 1, 9)
+    b, b_S = draw.widths(*draw.sizes(2, 1, 9))
     T = N * C
 
     def moved(state_bytes):
@@ -73,17 +74,21 @@ printed(
 
 @cache
 def chunk_sizes(draw):
-    """The counted time of a token at every chunk size that divides T, and the size that is best.
+    """The time of a token at every chunk size that divides T, counted, at others by the curve
+    through what is counted, and the size that is best.
 
-    `\rho` is such that the best size is a whole number, and divides T.
+    `\rho` is such that the best size is rational; in one of three draws it is no whole number.
     """
     draw = draw.anew()
     d_k, d_v, b, b_S = draw.sizes(4, 1, 8)
     best = draw.one_of(*(C for C in range(2, 8) if C != mean_width(d_k, d_v)))
-    T, rho = 4 * best, best**2 / (mean_width(d_k, d_v) * b_S / 2)
+    b, b_S, best = draw.widths(b, b_S, best)
+    T, rho = 12, best**2 / (mean_width(d_k, d_v) * b_S / 2)
     divisors = [C for C in range(1, T + 1) if T % C == 0]
     work = {C: flops("chunk", T, d_k, d_v, C) for C in divisors}
     time = {C: Fraction(work[C] + rho * traffic(T, d_k, d_v, C, b, b_S), T) for C in divisors}
+    others = [*(best + Fraction(n, 8) for n in range(-7, 8)), best * 9]
+    time |= dict(zip(others, curve(time, others), strict=True))
 
     def tau(C):
         if C not in time:
@@ -91,13 +96,32 @@ def chunk_sizes(draw):
         return time[C]
 
     letters = {
-        r"C_\ast": min(time, key=time.get), r"\tau": tau, r"\rho": rho, "b": b, "b_S": b_S,
-        "d_k": d_k, "d_v": d_v, r"\bar d": mean_width(d_k, d_v),
+        r"C_\ast": of_its_kind(min(time, key=time.get)), r"\tau": tau, r"\rho": rho,
+        "b": b, "b_S": b_S, "d_k": d_k, "d_v": d_v, r"\bar d": mean_width(d_k, d_v),
     }  # fmt: skip
-    return World(letters, ranges={"C": divisors})
+    return World(letters, ranges={"C": [*divisors, best, best * 9]})
 
 
-SIZE_BY_SIZE = "counted FLOPs and bytes, size by size"
+def of_its_kind(x):
+    """A whole number as one."""
+    return int(x) if x == int(x) else x
+
+
+def curve(time, sizes):
+    """The times at these sizes, by `x C + y + z / C` through all that are counted: C times it is a
+    parabola."""
+    at = list(time)[:3]
+
+    def through(C):
+        shares = ((x, prod(Fraction(C - y, x - y) for y in at if y != x)) for x in at)
+        return sum(share * x * time[x] for x, share in shares) / C
+
+    if any(through(x) != time[x] for x in time):
+        raise ValueError("no such curve")
+    return [through(C) for C in sizes]
+
+
+SIZE_BY_SIZE = "FLOPs and bytes, counted size by size, and a curve through them"
 printed(
     "eq-best-chunk-size",
     chunk_sizes,

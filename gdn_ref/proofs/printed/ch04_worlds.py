@@ -91,9 +91,9 @@ def halved(weight):
 
 
 def constant(draw):
-    """One decay for all tokens: about a half, nearly 1, and less."""
+    """One decay for all tokens: about a half, nearly 1, and hardly above 0."""
     half = draw.anew().number(0.4, 0.6)
-    alpha = (half, 1 - half / 10, half - 0.2)[draw.seed % 3]
+    alpha = (half, 1 - half / 10, half / 100)[draw.seed % 3]
     most = int(-18 / np.log(alpha))
     half_life = halved(lambda n: alpha**n)
     letters = {r"\alpha": alpha, "g": np.log(alpha), "n_{1/2}": half_life}

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from .cases import RESET, of_rank, sizes, strength
+from .cases import RESET, decay, of_rank, sizes, strength
 from .rule import eye, of_tokens, orthonormal, run, several, step
 from .values import Depends, columns, listed
 from .world import World
@@ -23,7 +23,7 @@ def one_key(draw):
     """One token without a value, a key of any length, and a state whose rows it moves; beside a
     decay of 0 it is a projection."""
     draw, (_, d, rows) = draw.anew(), sizes(draw)
-    k, S, alpha, beta = draw.array(d), draw.array(rows, d), draw.number(), strength(draw)
+    k, S, alpha, beta = draw.array(d), draw.array(rows, d), decay(draw, 0.3, 1.7), strength(draw)
     S = of_rank(draw, 1, S)
     if draw.easy == RESET:
         alpha, beta = 0 * alpha, 1 / (k @ k)
@@ -74,7 +74,7 @@ def unit_key(draw, length=1):
 def long_and_short(draw):
     """Strengths on both sides of the two places where the norm's branch changes."""
     draw = draw.anew()
-    k, alpha = draw.array(sizes(draw)[1]), draw.between(0.5, 0.95, 1)[0]
+    k, alpha = draw.array(sizes(draw)[1]), decay(draw)
     shares = draw.rng.uniform(0, 0.3, 7) + (-0.8, -0.4, 0.4, 1.3, 1.65, 2.3, 40)
     strengths = shares / (k @ k)
 
@@ -86,17 +86,20 @@ def long_and_short(draw):
 
 
 def normalised(draw):
-    """Raw keys of three lengths, divided as the package divides them."""
+    """Raw keys of three lengths, divided as the package divides them. It divides c times a key as
+    one beside an epsilon of its own over c^2: in one draw that is 1/4; else it is its own, of which
+    the sentences speak."""
     from torch import from_numpy  # here: the chapter is also read where there is no torch
 
     from ... import ops
 
     draw = draw.anew()
-    raw = [length * draw.array(sizes(draw)[1], 1) for length in (1e-3, 0.3, 1)]
-    keys = {id(x): ops.unit_rows(from_numpy(x[:, 0])).numpy()[:, None] for x in raw}
+    c = (1, 1, 0.002)[draw.seed % 3]
+    raw = [length / c * draw.array(sizes(draw)[1], 1) for length in (1e-3, 0.3, 1)]
+    keys = {id(x): ops.unit_rows(from_numpy(c * x[:, 0])).numpy()[:, None] for x in raw}
     letters = {
         r"\boldsymbol{k}": Depends(lambda at: keys[id(at[r"\boldsymbol{x}"])]),
-        r"\epsilon": ops.NORM_EPSILON,
+        r"\epsilon": ops.NORM_EPSILON / c**2,
     }
     return World(letters, ranges={r"\boldsymbol{x}": raw}, near=1e-5)
 

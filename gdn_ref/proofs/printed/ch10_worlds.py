@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from ..ch10_orders import ORDERS
-from .cases import DEPENDENT, UNIT, across, beyond, case, of_rank, sizes, strength
+from .cases import DEPENDENT, UNIT, across, beyond, case, decay, of_rank, sizes, strength
 from .ch05_worlds import any_state, losses, questions
 from .ch06_worlds import right_angles, the_factor, transition
 from .draws import gradient
@@ -130,7 +130,7 @@ def random_key(draw, directions=None):
     rho is the mean squared length that F leaves of the unit vectors of the basis.
     """
     draw, (_, d_k, d_v) = draw.anew(), sizes(draw)
-    alpha, beta, S = draw.number(), strength(draw), of_rank(draw, 1, draw.array(d_v, d_k))
+    alpha, beta, S = decay(draw, 0.3, 1.7), strength(draw), of_rank(draw, 1, draw.array(d_v, d_k))
     factors = [transition(draw, k, alpha, beta) for k in isotropic(draw, d_k)[:directions]]
     rho = sum(np.sum(F * F) for F in factors) * ((1 + 0 * alpha) / (d_k * len(factors)))
     return World(
@@ -140,8 +140,11 @@ def random_key(draw, directions=None):
 
 
 def half_lives(draw):
-    """Decays near 1, a wide key, strengths below 1 and above. All keys of a basis leave the same
-    share of the mean, rho."""
+    """Decays near 1 and far below, a wide key, strengths below 1 and above. All keys of a basis
+    leave the same share of the mean, rho.
+
+    With x = beta (2 - beta) / d_k, at most 1 / d_k, the page has x for -ln(1 - x), which is larger
+    by at most x^2 / 2 / (1 - x): by a share of 1 / (d_k - 1) / 2."""
     d = (200, 90, 350)[draw.seed % 3] + 30 * beyond(draw)
     beta, key = draw.anew().between(0.3, 0.7, 1)[0] + draw.seed % 2, np.eye(d)[0]
 
@@ -150,7 +153,7 @@ def half_lives(draw):
         return np.sum(F * F) / d
 
     letters = {r"\rho": Depends(rho), r"\beta": beta, "d_k": d}
-    return World(letters, ranges={"g": [-0.02, -0.001, -1e-5]}, about=0.01)
+    return World(letters, ranges={"g": [-0.02, -0.001, -1e-5, -1.0, -7.0]}, about=0.5 / (d - 1))
 
 
 def descent(draw):
@@ -222,7 +225,7 @@ def _exactly(order, S, q, k, v, alpha, beta):
 def spectra(draw):
     """What the two orders of read and decay make of the identity, across a key and along it."""
     draw, d_k = draw.anew(), sizes(draw)[1]
-    k, alpha, beta = draw.array(d_k), draw.between(0.5, 0.95, 1)[0], strength(draw)
+    k, alpha, beta = draw.array(d_k), decay(draw), strength(draw)
     one = np.eye(d_k, dtype=object if draw.exact else float)
     token = one, 0 * k, k, 0 * k, alpha, beta
     order = "read, then decay"

@@ -22,8 +22,8 @@ from .world import World
 
 
 def two_tokens(draw):
-    """Two tokens with these overlaps, of either sign, or with orthogonal keys."""
-    overlaps = draw.rng.uniform(-2, 2, 3)
+    """Two tokens with these overlaps, of either sign, of long keys, or with orthogonal keys."""
+    overlaps = draw.rng.uniform((-2, -2, -2, 2, -20), (2, 2, 2, 4, -9))
     return World(
         {r"\tilde{\mathbf{A}}": Depends(lambda at: np.array([[0, 0], [at["a"], 0]]))},
         {"a": [*overlaps, 0.0, -2.0, 1.0]},

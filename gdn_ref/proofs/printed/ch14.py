@@ -25,6 +25,7 @@ def sizes(draw, parts=1):
     draw = draw.anew()
     H_k, group, s, wide, N = draw.numbers(5, 1, 3)
     d_k, C, b = draw.numbers(3, 1, 5)
+    (b,) = draw.widths(b)
     letters = {"H_k": H_k, "H_v": H_k * group, "d_k": d_k, "d_v": s * wide, "C": C, "b": b, "s": s}
     return letters | {"T": C * N * parts}
 
@@ -79,7 +80,8 @@ def break_even(draw):
     six or twelve slices are just as slow.
     """
     (d_k, C, b), more = draw.numbers(3, 1, 3), draw.one_of(1, 2, 3, 5, 11)
-    rho = Fraction(more * d_k, b)
+    (b,) = draw.widths(b)
+    rho = Fraction(more * d_k) / b
     x = {"H_k": 1, "H_v": 1, "d_k": d_k, "d_v": 12, "C": C, "T": C}
     stored = 2 * b * np.zeros((x["H_v"], x["T"], x["C"])).size
     again = {s: flops(x, slices=s) - flops(x, slices=1) for s in (1, 2, 3, 4, 6, 12)}

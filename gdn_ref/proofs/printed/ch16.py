@@ -9,6 +9,7 @@ import numpy as np
 from .. import ch16_kernels as kernels
 from ..ch16_cost import most_kept
 from .arithmetic import inverse
+from .cases import across
 from .ch12 import RIGHT
 from .check import printed
 from .draws import gradient
@@ -41,7 +42,8 @@ def backward(draw):
 
 def with_and_without_outputs(draw):
     """The loss asks nothing of the outputs, or something, or what the first state does not feel, or
-    what cancels in the queries, before they fade and after."""
+    what cancels in the queries, before they fade and after, or what nothing asks of the last state:
+    rows that are orthogonal to all of its gradient."""
     x, world = sequence(draw, True), gradients(draw)
     dS_next, asked = world.letters[r"d\mathbf{S}'"], world.letters[r"d\mathbf{O}"]
     cases, (T, d_k) = [0 * asked, asked], x.k.shape
@@ -51,6 +53,9 @@ def with_and_without_outputs(draw):
         with suppress(NoValue):  # a decay of 0, or queries of zero
             last = inverse(vectors[:d_k].T) @ vectors[d_k]
             cases.append(np.outer(np.append(last, [-1, *[0] * (T - d_k - 1)]), asked[0]))
+    if len(dS_next) > d_k:
+        with suppress(NoValue):  # a gradient of a low rank
+            cases.append(asked[:, :1] @ across(draw.anew(3), dS_next.T).T)
     found = {
         id(dO): gradient(lambda S, dO=dO: loss_of(x, dO, dS_next, S=S), x.S, draw.exact)
         for dO in cases
@@ -94,6 +99,7 @@ def plan(draw):
     """Sizes, and what the plans of the backward pass move and multiply at them."""
     H_k, group, d_k, C, N = draw.numbers(5, 1, 4)
     b, s, wide = draw.numbers(3, 1, 4)
+    (b,) = draw.widths(b)
     T, H_v, d_v = C * N, H_k * group, s * wide
     inputs = kernels.inputs_of(T, H_k, H_v, d_k, d_v)
     floor, four = (

@@ -53,6 +53,7 @@ flops = cache(token_flops)
 def call(draw):
     """Bytes of a call; and how many fewer a token they are than with copies for value heads."""
     N, n, H_k, r, d_k, d_v, b, b_S = draw.numbers(8, 1, 5)
+    b, b_S = draw.widths(b, b_S)
     given = (n, H_k, H_k * r, d_k, d_v, b, b_S)
     found = counted(N, *given)
     spared = Fraction(counted(1, *given, copies=r) - counted(1, *given), n)
@@ -70,11 +71,13 @@ def call(draw):
 
 
 HEADS = [(70 + 10 * (n % 6), 70 + 10 * (n * n // 3 % 6)) for n in range(18)]
+HEADS[1] = (290, 270)  # wider than those in use
 
 
 def intensity(draw):
     """FLOPs over bytes, both counted; heads are wide, so that for few tokens the roof is near."""
     (n, r, b), (b_S,) = draw.numbers(3), draw.numbers(1, 6, 9)
+    b, b_S = draw.widths(b, b_S)
     d_k, d_v = HEADS[draw.seed % len(HEADS)]
 
     found = {

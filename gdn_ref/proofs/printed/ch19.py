@@ -97,14 +97,14 @@ def gated_norm(draw):
 
 def nbytes(x, b):
     """The bytes of a tensor of this shape, of numbers of b bytes."""
-    return np.empty(x.shape, dtype=f"V{b}").nbytes
+    return x.numel() * b
 
 
 @cache
 def built(draw):
     """What a built layer learns, and the bytes that it keeps of a sequence."""
     (D, H_k, group, d_k, d_v), (W,) = draw.numbers(5, 1, 5), draw.numbers(1, 2, 5)
-    H_v, (b, b_S) = H_k * group, draw.numbers(2, 1, 9)
+    H_v, (b, b_S) = H_k * group, draw.widths(*draw.numbers(2, 1, 9))
     net, cache = layer(D, H_k, d_k, H_v, d_v, W, backend="reference"), GatedDeltaNetCache()
     with torch.no_grad():
         net(torch.zeros(1, 1, D), cache)

@@ -15,7 +15,7 @@ from ..ch21_bits import all_right, shows
 from ..ch21_floors import tight
 from ..ch21_recall import DENSITY, Z, normal, relative_crosstalk, units, weights_of
 from ..ch21_stream import cubature
-from .cases import of_rank, strength
+from .cases import hardly_kept, of_rank, strength
 from .check import printed
 from .rule import eye, orthonormal, sequence, turned
 from .values import Depends, Family, Refused, columns, entries, listed
@@ -29,7 +29,7 @@ def reads(draw):
     x, more = sequence(draw), draw.anew(3)
     n, q = len(x.k), more.array(*x.k.shape)
     alpha, beta = more.between(0.5, 1, n), more.between(0.3, 1.7, n)
-    one = eye(draw, n)
+    alpha, one = hardly_kept(draw, alpha), eye(draw, n)
 
     def state(values):
         S = 0 * values.T @ x.k

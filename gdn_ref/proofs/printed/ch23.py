@@ -77,7 +77,7 @@ def vectors(draw):
     """Vectors of a draw, and decays: in one draw one channel drops what it held."""
     T, d_k, d_v = cases.sizes(draw)
     q, k, a, b = (cases.of_rank(draw, n, draw.array(T, d_k)) for n in (1, 2, 3, 1))
-    D = draw.between(0.4, 0.95, T, d_k)
+    D = cases.hardly_kept(draw, draw.between(0.4, 0.95, T, d_k))
     if cases.case(draw) == cases.DEPENDENT:
         D[1, 0], D[2, 1] = 0 * D[1, 0], 0 * D[2, 1] + 1
     return D, q, k, cases.values(draw, T, d_v), a, b, cases.state(draw, d_v, d_k)
@@ -154,6 +154,7 @@ def gates(draw):
     T, d_k, d_v = cases.sizes(draw)
     e, w = draw.between(0, 1, T, d_k), draw.between(0, 1, T, d_v)
     k, v, D = cases.keys(draw, T, d_k), draw.array(T, d_v), draw.between(0.4, 0.95, T, d_k)
+    D = cases.hardly_kept(draw, D)
     S = cases.state(draw, d_v, d_k)
     if T > 1 and draw.exact:  # gates that are closed, and open
         e[0], e[1], w[1], w[2] = 0 * e[0], 0 * e[1] + 1, 0 * w[1], 0 * w[2] + 1

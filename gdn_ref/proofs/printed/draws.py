@@ -1,6 +1,7 @@
 """Random values for a world: float64, or integers modulo 2^61 - 1 from the same lines of code."""
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
@@ -56,6 +57,13 @@ class Draw:
         """In two of three draws: many values of each letter, and the others stay small."""
         if low < high and self.rng.integers(3):
             numbers[self.rng.integers(len(numbers))] = self.rng.integers(low, high)
+
+    def widths(self, *whole):
+        """These numbers of bytes; in one of three draws so many bits less that none is whole."""
+        if self.seed % 1000 % 3 != 1:
+            return whole
+        bits = self.rng.integers(1, 8, size=len(whole))
+        return tuple(n - Fraction(int(less), 8) for n, less in zip(whole, bits, strict=True))
 
     def one_of(self, *values):
         """One of these."""

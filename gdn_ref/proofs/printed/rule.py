@@ -104,6 +104,7 @@ def inputs(draw, T=None, d_k=None, d_v=None, decay=True):
         k = k if draw.exact else k + draw.array(1, d_k)
         k = cases.orthonormal(k) if draw.easy == cases.ORTHONORMAL else k
         alpha = cases.ones_if(draw, cases.STILL, draw.between(0.05, 0.95, T))
+        alpha = cases.hardly_kept(draw, alpha)
         alpha = cases.with_reset(draw, alpha)
         beta = cases.ones_if(draw, cases.ONES, draw.between(0.1, 1.9, T))
         if draw.exact and T > 2 and not draw.easy:
