@@ -261,8 +261,8 @@ WITHIN_BOUNDS = [
     ("eq-half-life", r"\frac{\ln 2}{|g|}", r"\frac{\ln 2}{\min(|g|, 2)}"),  # the same
 ]  # fmt: skip
 
-# And where a premise is lacking, of which the page's theorem is the answer: `(label, as printed, false,
-# premise)`. It is true of all values that a state returns, and of some that none returns.
+# And one that is true of all values that a state returns, and of others: `(label, as printed, altered,
+# premise)`. The build says that it does not need the premise.
 NOT_ENOUGH = [
     ("eq-recall-rank", r"\mathrm{rank}\,\mathbf{K} \;\le", r"\max(\mathrm{rank}\,\mathbf{K}, \mathrm{rank}\,\mathbf{V}) \;\le", "one value for one key"),  # one key twice, with two values
 ]  # fmt: skip

@@ -275,6 +275,8 @@ def test_what_the_records_say_of_bytes_and_errors():
     ]
     assert all(x < 1e-6 for errors in exact for x in errors.values()) and len(exact) == 3
     assert "those of the states included, are below $10^{-6}$" in chapter_text()
+    assert "of the other rank ended in an error within a second" in chapter_text()
+    assert "has ended with status 1 within .9 s of the kill" in LOG.read_text()
     assert of.table().rows[0][1:] == ["1.00", "1.76", "1.75", "1.60", "2.00"]
 
 

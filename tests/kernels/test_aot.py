@@ -81,7 +81,8 @@ def test_every_kernel_fits_its_architecture(capability, family):
             elif "scan K=256" in name:
                 most = SPILLED_BYTES_OF_WIDE_SCAN[capability]
                 most += MORE_IN_SHARES[capability] * ("shares" in name)
-            more = 40 if capability == 120 and family == "others" else 0
+            more = 32 if capability == 120 and family == "others" else 0
+            more += 8 * (capability == 120 and "recurrent K=256 V=256" in name and "bf16" in name)
             assert used["spilled_bytes"] <= most + more, name
 
 
