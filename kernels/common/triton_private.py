@@ -9,6 +9,7 @@ Triton from inside. It relies on
 - the order in which it takes them, which changed in 3.7;
 - `launcher_cls` of the driver, which makes it; and `src`, of which that is compiled which it is
   for, with `make_ir`;
+- `triton_key`, the hash of Triton's own files, which it keeps once it has it (`ready`);
 - `make_tensordesc_arg`, which makes of a descriptor what that function takes, by one call of the
   driver (`Descriptors`);
 - a `TensorDescriptor` being what its attributes say (`tiling`);
@@ -21,7 +22,7 @@ of each launch.
 from collections import deque
 from functools import cache
 from inspect import getclosurevars, isfunction
-from threading import Event
+from threading import Event, Thread
 from types import FunctionType, SimpleNamespace
 
 import torch
@@ -31,9 +32,24 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 from triton.runtime import driver
+from triton.runtime.cache import triton_key
 
 KNOWN = ("3.6", "3.7", "3.8")
 MOST_DESCRIPTORS = 512  # of one argument of one kernel; each takes half a kilobyte
+
+hashing = Thread(target=triton_key, daemon=True)
+if not knobs.runtime.interpret:
+    hashing.start()
+
+
+def ready():
+    """Have what Triton finds once, before its first kernel: its driver, and the hash of its files.
+
+    Its files are 400 MB. They are read while the other modules are imported, the
+    first call is planned, and the driver is found.
+    """
+    driver.active.get_current_device()
+    hashing.join()
 
 
 def direct(compiled, tilings, apart, absent=()):

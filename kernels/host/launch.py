@@ -16,7 +16,7 @@ import torch
 from triton import AsyncCompileMode, JITFunction
 from triton.language import constexpr
 
-from ..common.triton_private import direct, in_turn, watched, with_launcher
+from ..common.triton_private import direct, in_turn, ready, watched, with_launcher
 from .memory import compiling, new, rehearsal
 
 STAY = nullcontext()
@@ -75,6 +75,7 @@ class Launch:
                 self.kernel[grid](*tiles, given, self.case, **self.options)
             return
         if again is None:
+            ready()
             alike = self.given(*pointers, *map(stand_in, numbers))
             case = type(self.case)(*map(constexpr, self.case))
             compiled = self.kernel.warmup(*tiles, alike, case, grid=grid, **self.options)

@@ -18,11 +18,13 @@ import triton
 from triton import JITFunction
 from triton.backends.nvidia import driver as nvidia
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+from triton.runtime.cache import triton_key
 
 import gdn_ref
 from gdn_ref import decoding, ops
 from gdn_ref.kernels.backward import launches as backward
 from gdn_ref.kernels.backward.hopper import launches as backward_on_hopper
+from gdn_ref.kernels.common import triton_private
 from gdn_ref.kernels.host import gpu, launch
 
 BEFORE_3_7 = not hasattr(nvidia, "annotate_arguments")
@@ -153,6 +155,8 @@ def compile_ahead():
         convolutions()
     ahead = len(compiled)
     assert ahead > 10 and not written
+    # by the thread, and waited for
+    assert triton_private.hashing.ident and triton_key.cache_info().misses == 1
     calls(torch.bfloat16, 2, 70, 2)
     convolutions()
     assert len(compiled) == ahead and len(written) >= ahead
