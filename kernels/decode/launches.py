@@ -14,6 +14,8 @@ from .kernel import RecurrentCase, recurrent_kernel
 
 PROGRAMS = 132  # one for each multiprocessor of an H100
 STATE_OF_A_WARP = 4096  # numbers: 128 registers a thread
+PIECE = 64  # values of a row of the state that are read in one piece, where that pays
+MANY = 30 * PROGRAMS  # warps from which on it does
 PER_TOKEN = 7  # q, k, v, g, beta, gk and gv, the first of the kernel's pointers
 SMALL = (7, 8, 12, 13)  # A_log, dt_bias, cu_seqlens and slot_idx among the kernel's pointers
 
@@ -97,6 +99,7 @@ class Tokens:
         H, K = q.shape[2:]
         self.HV, self.V = v.shape[2:]
         self.K, self.scale, self.batch_invariant = K, scale, batch_invariant
+        self.v_first = v_first
         strides = [0 if x is None else stride_of_tokens(x) for x in pointers[:PER_TOKEN]]
         self.copied = [i for i, stride in enumerate(strides) if stride is None]
         for i in self.copied:
@@ -113,9 +116,9 @@ class Tokens:
         kinds = types(v, *pointers)
 
         @cache
-        def launch(BK, BV):
+        def launch(BK, BV, warps):
             case = RecurrentCase(**constants, BK=BK, BV=BV, **flags)
-            return launcher(recurrent_kernel, case, kinds, num_warps=1)
+            return launcher(recurrent_kernel, case, kinds, num_warps=warps)
 
         self.launch = launch
 
@@ -128,23 +131,31 @@ class Tokens:
         if self.copied:
             copied = self.copied
             pointers = [x.contiguous() if i in copied else x for i, x in enumerate(pointers)]
-        BK, BV = warp_tiles(PROGRAMS if self.batch_invariant else N * self.HV, self.K, self.V)
-        programs = N * self.HV * cdiv(self.V, BV)
+        states = PROGRAMS if self.batch_invariant else N * self.HV
+        tiles = warp_tiles(states, self.K, self.V, once=B * T == N and not self.v_first)
+        programs = N * self.HV * cdiv(self.V, tiles[1])
         with on_device(v):
-            self.launch(BK, BV)((programs, 1, 1), pointers, (self.scale, T, *self.strides))
+            self.launch(*tiles)((programs, 1, 1), pointers, (self.scale, T, *self.strides))
 
 
 @lru_cache(maxsize=4096)
-def warp_tiles(states, K, V):
-    """`BK` and `BV` for this many states (sequences times value heads); nothing is tuned.
+def warp_tiles(states, K, V, once=False):
+    """`BK`, `BV` and warps for this many states (sequences times value heads); nothing is tuned.
 
     `BK` covers the key dimension. A program is one warp, so that no sum over it waits for another
     warp, and takes as wide a slice of the value dimension as its registers hold, for long rows
     of memory in one piece. Few states are cut finer, to give every multiprocessor work, down to 8
     values: 32 bytes of float32, the least that memory delivers.
+
+    `once` is for one token of each sequence and states whose rows are values. Many of them are as
+    fast as memory is, and sums over two or four warps are found but once: so these share a slice.
     """
     BK = 1 << (K - 1).bit_length()
-    BV = min(1 << (V - 1).bit_length(), STATE_OF_A_WARP // BK)
+    whole = 1 << (V - 1).bit_length()
+    BV = min(whole, STATE_OF_A_WARP // BK)
+    shared = min(whole, PIECE)
+    if once and shared > BV and states * cdiv(V, BV) >= MANY:
+        return BK, shared, shared // BV
     while BV > 8 and states * cdiv(V, BV) < PROGRAMS:
         BV //= 2
-    return BK, BV
+    return BK, BV, 1

@@ -169,8 +169,11 @@ def first_configurations(capability):
 def recurrent_configurations(capability):
     """The same for the token-by-token kernel, everything inside: many states, and a few."""
     sizes = ((64, 64), (128, 128), (256, 256), (100, 60))
-    cases = [(K, V, pool, 10_000) for K, V in sizes for pool in ("fp32", "bf16")]
-    for K, V, pool, states in [*cases, (128, 128, "fp32", 32), (128, 128, "bf16", 32)]:
+    pools = ("fp32", "bf16")
+    cases = [(K, V, pool, 10_000, False) for K, V in sizes for pool in pools]
+    cases += [(128, 128, pool, 32, False) for pool in pools]
+    cases += [(K, V, pool, 10_000, True) for K, V in sizes[1:] for pool in pools]
+    for K, V, pool, states, once in cases:
         vectors = dict.fromkeys(["q_ptr", "k_ptr", "v_ptr", "o_ptr"], "*bf16")
         few = states == 32
         activated = "*bf16" if few else "*fp32"  # a layer's own numbers, as its projections are
@@ -188,14 +191,14 @@ def recurrent_configurations(capability):
             "scale": "fp32",
             "T": "i32",
         }
-        BK, BV = warp_tiles(states, K, V)
-        v_first = pool == "bf16"
+        BK, BV, warps = warp_tiles(states, K, V, once)
+        v_first = pool == "bf16" and not once
         constants = {"H": 16, "HV": 32, "K": K, "V": V, "S_slot": 32 * K * V, "BK": BK, "BV": BV}
         constants |= {"S_v": K, "S_k": 1} if v_first else {"S_v": 1, "S_k": V}
         constants |= dict.fromkeys(["NORM", "SIGMOID", "NEGATIVE"], True) | {"IN_PLACE": not few}
         constants |= dict.fromkeys(["gk_ptr", "gv_ptr", "gk_stride", "gv_stride"])
-        name = f"recurrent K={K} V={V} BV={BV} pool {pool}"
-        yield name, recurrent_kernel, signature, constants, {"num_warps": 1}
+        name = f"recurrent K={K} V={V} BV={BV} pool {pool}" + ", one token" * once
+        yield name, recurrent_kernel, signature, constants, {"num_warps": warps}
 
 
 def activation_configurations(capability):

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.interpreter
 
 DATA = Path(__file__).parents[2] / "book" / "_data" / "bench"
 CAPABILITIES = (80, 86, 90, 100, 120)
-KERNELS = {"forward": 24, "backward": 21, "others": 62, "convolution": 54}
+KERNELS = {"forward": 24, "backward": 21, "others": 68, "convolution": 54}
 KERNELS |= {"hopper": 61, "hopper-backward": 46}
 RUNS = [(capability, family) for capability in CAPABILITIES for family in KERNELS
         if capability == 90 or "hopper" not in family]  # fmt: skip

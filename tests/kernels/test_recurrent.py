@@ -24,6 +24,7 @@ from gdn_ref import (
 from gdn_ref.proofs.data import hard_inputs
 
 pytest.importorskip("triton")
+from gdn_ref.kernels.decode import launches  # noqa: E402
 from gdn_ref.kernels.decode.kernel import RecurrentGiven, recurrent_kernel  # noqa: E402
 from gdn_ref.kernels.decode.launches import PROGRAMS, Decode, warp_tiles  # noqa: E402
 from gdn_ref.kernels.host import launch as host_launch  # noqa: E402
@@ -291,12 +292,38 @@ def test_the_tiles_of_a_warp():
     """Few states are cut until there is work for all; many stay whole, as registers allow."""
     for K, V in SIZES:
         for states in (1, 16, 64, 128, 1000, 10_000):
-            BK, BV = warp_tiles(states, K, V)
-            assert K <= BK < 2 * K and BK * BV <= 4096
+            BK, BV, warps = warp_tiles(states, K, V)
+            assert K <= BK < 2 * K and BK * BV <= 4096 and warps == 1
             assert BV >= min(8, V) and BV < 2 * V
             assert BV <= 8 or states * -(-V // BV) >= PROGRAMS
-    assert warp_tiles(32, 128, 128) == (128, 16)
-    assert warp_tiles(64 * 32, 128, 128) == (128, 32)
+            BK, BV, warps = warp_tiles(states, K, V, once=True)
+            assert BV < 2 * V and BK * BV <= 4096 * warps and (warps == 1 or BV <= 64)
+    assert warp_tiles(32, 128, 128) == (128, 16, 1)
+    assert warp_tiles(64 * 32, 128, 128) == (128, 32, 1)
+    # one token of each of many sequences: more of a row in one piece
+    assert warp_tiles(24 * 32, 128, 128, once=True) == (128, 32, 1)
+    assert warp_tiles(64 * 32, 128, 128, once=True) == (128, 64, 2)
+    assert warp_tiles(64 * 32, 64, 64, once=True) == (64, 64, 1)
+    assert warp_tiles(64 * 8, 256, 256, once=True) == (256, 64, 4)
+
+
+@interpreter
+@pytest.mark.parametrize("v_first", [False, True])
+@pytest.mark.parametrize("lengths", [None, [1, 1, 1, 1], [1, 3, 0, 0]])
+def test_which_tiles_one_token_takes(monkeypatch, lengths, v_first):
+    """It is known on the host where B times T is the number of sequences, whatever each has."""
+    asked = []
+    monkeypatch.setattr(launches, "PIECE", 8)
+    monkeypatch.setattr(launches, "MANY", 1)
+    monkeypatch.setattr(launches, "STATE_OF_A_WARP", 64)
+    monkeypatch.setattr(launches, "warp_tiles", lambda *x, **y: asked.append(y) or tiles(*x, **y))
+    tiles = warp_tiles.__wrapped__
+    for T in (1, 2):
+        x = arguments(lengths, K=16, V=16, v_first=v_first, T=T)
+        compare(x, state_v_first=v_first)
+        once = (lengths is not None or T == 1) and not v_first
+        assert asked.pop() == {"once": once} and not asked
+        assert tiles(4, 16, 16, once=once) == (16, *((8, 2) if once else (4, 1)))
 
 
 # Behind `fused_recurrent_gated_delta_rule`
@@ -578,10 +605,11 @@ def test_the_operators_keep_their_promises(fenced):
 )
 def test_every_dtype_and_layout_on_the_device(K, V, v_first):
     for dtype, kept_in in itertools.product(TOLERANCE, TOLERANCE):
-        for N, flag in ((4, "all"), (300, "norm")):  # tiles of 8 values, and the widest
+        # tiles of 8 values, the widest of a warp, and those that several share
+        for N, lengths, flag in ((4, LENGTHS, "all"), (300, LENGTHS, "norm"), (300, [1], "all")):
             x = arguments(
-                [1, 3, 0, 4] * (N // 4), K=K, V=V, dtype=dtype, kept_in=kept_in, v_first=v_first,
-                slots=7 if N == 4 else 400, device="cuda",
+                lengths * (N // len(lengths)), K=K, V=V, dtype=dtype, kept_in=kept_in,
+                v_first=v_first, slots=7 if N == 4 else 400, device="cuda",
             )  # fmt: skip
             compare(**with_flag(flag, x), state_v_first=v_first)
 
