@@ -6,7 +6,7 @@ from .places import RECORDS
 from .table import Table
 
 
-def decode_record(file=RECORDS / "decode_h100.json"):
+def decode_record(file=RECORDS / "decode_h200.json"):
     """What `kernels/bench/compare_decode.py` wrote, or None."""
     return json.loads(file.read_text()) if file.exists() else None
 
@@ -18,7 +18,7 @@ def decode_table(pool="float32", record=None):
         return (
             "No run of the decode kernel is recorded here yet.\n"
             "On a CUDA machine, kernels/bench/compare_decode.py writes\n"
-            "book/_data/bench/decode_h100.json, and this cell shows it."
+            "book/_data/bench/decode_h200.json, and this cell shows it."
         )
     names = list(record["rows"][0]["runs"])
     head = [f"{name}{what}" for name in names for what in (", µs", ", of floor", ", from Python")]

@@ -1,6 +1,6 @@
 """Decoding beside flash-linear-attention: time, bandwidth, error, on one GPU in one run.
 
-    python kernels/bench/compare_decode.py --json book/_data/bench/decode_h100.json
+    python kernels/bench/compare_decode.py --json book/_data/bench/decode_h200.json
 
 Needs a CUDA GPU. `gdn_ref.decode` updates a pool of states in place; fla's recurrent kernel, where
 it is installed, reads one tensor of states and writes another. Both get the same bfloat16 queries,

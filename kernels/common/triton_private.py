@@ -19,6 +19,7 @@ Triton's own way is gone with another Triton, on another device, and while a pro
 of each launch.
 """
 
+import sys
 from collections import deque
 from functools import cache
 from inspect import getclosurevars, isfunction
@@ -37,7 +38,21 @@ from triton.runtime.cache import triton_key
 KNOWN = ("3.6", "3.7", "3.8")
 MOST_DESCRIPTORS = 512  # of one argument of one kernel; each takes half a kilobyte
 
-hashing = Thread(target=triton_key, daemon=True)
+
+def hash_files():
+    """Have Triton hash its own files, 400 MB, beside whatever else this process does in Python.
+
+    Triton reads a megabyte at a time, and would wait 5 ms for its turn after each.
+    """
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    try:
+        triton_key()
+    finally:
+        sys.setswitchinterval(interval)
+
+
+hashing = Thread(target=hash_files, daemon=True)
 if not knobs.runtime.interpret:
     hashing.start()
 
@@ -45,8 +60,8 @@ if not knobs.runtime.interpret:
 def ready():
     """Have what Triton finds once, before its first kernel: its driver, and the hash of its files.
 
-    Its files are 400 MB. They are read while the other modules are imported, the
-    first call is planned, and the driver is found.
+    The files are read while the other modules are imported, the first call is planned, and the
+    driver is found.
     """
     driver.active.get_current_device()
     hashing.join()

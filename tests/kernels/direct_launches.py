@@ -157,6 +157,7 @@ def compile_ahead():
     assert ahead > 10 and not written
     # by the thread, and waited for
     assert triton_private.hashing.ident and triton_key.cache_info().misses == 1
+    assert sys.getswitchinterval() == 0.005
     calls(torch.bfloat16, 2, 70, 2)
     convolutions()
     assert len(compiled) == ahead and len(written) >= ahead
