@@ -71,6 +71,7 @@ TIERS = {
         KERNELS + "test_hopper.py::test_what_a_training_call_returns",
         KERNELS + "test_hopper.py::test_whole_and_short_chunks",
         KERNELS + "test_launch.py",
+        KERNELS + "test_recurrent.py::test_the_tiles_of_a_warp",
         KERNELS + "test_recurrent.py::test_a_gate_hardly_open_still_decays",
         KERNELS + "test_recurrent.py::test_any_head_dimension[12-7",
         KERNELS + "test_recurrent.py::test_any_strides",
