@@ -86,9 +86,9 @@ def chunk_gated_delta_rule(
         Whether results and gradients of a sequence have the same bits whatever it comes with:
         alone, padded or packed. Without it that holds as well, except on a Hopper GPU for 16-bit
         inputs with K up to 128 where sequences are long and heads few, or where a batch fills the
-        GPU, of gradients where a key head has two slices of 64 values, and token by token (the
-        README has the sizes). What is faster there is then left undone. The reference takes the
-        sequences of a batch one by one.
+        GPU, of gradients where a key head has two or four slices of 64 values, and token by
+        token (the README has the sizes). What is faster there is then left undone. The reference
+        takes the sequences of a batch one by one.
     transpose_state_layout : bool, optional
         The older name of `state_v_first`, which flash-linear-attention still takes.
     cu_seqlens_cpu : torch.Tensor, [N + 1], int32 or int64, optional
