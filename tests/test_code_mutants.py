@@ -271,7 +271,7 @@ EDITS = [  # what it does, file, line as it stands, line as it becomes, the test
      "    if slot_idx is not None:", "    if False:",
      DECODING, "test_refused_before_anything_is_written"),
     ("decoding: several tokens take the tiles of one", "kernels/decode/launches.py",
-     "once=B * T == N and not self.v_first)", "once=not self.v_first)",
+     "once = B * T == N and not self.v_first", "once = not self.v_first",
      RECURRENT, "test_which_tiles_one_token_takes[None-False]"),
     ("decoding: warps share a slice of few states", "kernels/decode/launches.py",
      "if once and shared > BV and states * cdiv(V, BV) >= MANY:", "if once and shared > BV:",

@@ -131,8 +131,11 @@ class Tokens:
         if self.copied:
             copied = self.copied
             pointers = [x.contiguous() if i in copied else x for i, x in enumerate(pointers)]
-        states = PROGRAMS if self.batch_invariant else N * self.HV
-        tiles = warp_tiles(states, self.K, self.V, once=B * T == N and not self.v_first)
+        if self.batch_invariant:
+            tiles = warp_tiles(PROGRAMS, self.K, self.V)
+        else:
+            once = B * T == N and not self.v_first
+            tiles = warp_tiles(N * self.HV, self.K, self.V, once)
         programs = N * self.HV * cdiv(self.V, tiles[1])
         with on_device(v):
             self.launch(*tiles)((programs, 1, 1), pointers, (self.scale, T, *self.strides))

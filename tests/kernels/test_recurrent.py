@@ -316,13 +316,13 @@ def test_which_tiles_one_token_takes(monkeypatch, lengths, v_first):
     monkeypatch.setattr(launches, "PIECE", 8)
     monkeypatch.setattr(launches, "MANY", 1)
     monkeypatch.setattr(launches, "STATE_OF_A_WARP", 64)
-    monkeypatch.setattr(launches, "warp_tiles", lambda *x, **y: asked.append(y) or tiles(*x, **y))
+    monkeypatch.setattr(launches, "warp_tiles", lambda *x: asked.append(x[3]) or tiles(*x))
     tiles = warp_tiles.__wrapped__
     for T in (1, 2):
         x = arguments(lengths, K=16, V=16, v_first=v_first, T=T)
         compare(x, state_v_first=v_first)
         once = (lengths is not None or T == 1) and not v_first
-        assert asked.pop() == {"once": once} and not asked
+        assert asked.pop() == once and not asked
         assert tiles(4, 16, 16, once=once) == (16, *((8, 2) if once else (4, 1)))
 
 
@@ -349,6 +349,22 @@ def compare_recurrent(x, v_first=False, **options):
         assert a.is_contiguous()
         assert_close(a.double().cpu(), b.cpu(), TOLERANCE[a.dtype])
     assert kept is None or torch.equal(given["initial_state"], kept)
+
+
+@interpreter
+def test_batch_invariant_is_one_tile_whatever_the_tokens(monkeypatch):
+    """Wide heads have as many warps for few sequences as others for many."""
+    taken = []
+
+    def noted(*sizes, **how):
+        taken.append(warp_tiles(*sizes, **how))
+        return taken[-1]
+
+    monkeypatch.setattr(launches, "warp_tiles", noted)
+    for T in (1, 2):
+        x = arguments(None, N=1, T=T, H=1, HV=1, K=256, V=512)
+        compare_recurrent(x, batch_invariant=True)
+    assert taken == [(256, 16, 1)] * 2
 
 
 @pytest.fixture
