@@ -14,7 +14,8 @@ def precompile(function: Callable[P, object], /, *args: P.args, **kwargs: P.kwar
     They are compiled side by side, and kept on disk by Triton as all its kernels are. Numbers in
     the tensors do not matter, so `torch.empty` will do; dtypes, head sizes and options do, and
     whether inputs ask for a gradient. Of lengths only this matters: few heads on a long sequence
-    have kernels of their own, so name one length of each kind that a model sees.
+    have kernels of their own, so name one length of each kind that a model sees. For decoding it
+    matters how many sequences there are, and whether each has one token.
 
         q, k = (torch.empty(1, 4096, 16, 128, dtype=torch.bfloat16, device="cuda") for _ in "qk")
         ...
