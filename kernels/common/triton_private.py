@@ -9,7 +9,8 @@ Triton from inside. It relies on
 - the order in which it takes them, which changed in 3.7;
 - `launcher_cls` of the driver, which makes it; and `src`, of which that is compiled which it is
   for, with `make_ir`;
-- `triton_key`, the hash of Triton's own files, which it keeps once it has it (`ready`);
+- `triton_key`, the hash of Triton's own files, which it keeps once it has it (`ready`), and which
+  opens them by the `open` of its module (`in_one_piece`);
 - `make_tensordesc_arg`, which makes of a descriptor what that function takes, by one call of the
   driver (`Descriptors`);
 - a `TensorDescriptor` being what its attributes say (`tiling`);
@@ -21,8 +22,11 @@ of each launch.
 
 import sys
 from collections import deque
+from contextlib import contextmanager
 from functools import cache
 from inspect import getclosurevars, isfunction
+from mmap import ACCESS_READ, mmap
+from os.path import getsize
 from threading import Event, Thread
 from types import FunctionType, SimpleNamespace
 
@@ -32,8 +36,8 @@ from triton import knobs
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+from triton.runtime import cache as triton_cache
 from triton.runtime import driver
-from triton.runtime.cache import triton_key
 
 KNOWN = ("3.6", "3.7", "3.8")
 MOST_DESCRIPTORS = 512  # of one argument of one kernel; each takes half a kilobyte
@@ -42,14 +46,28 @@ MOST_DESCRIPTORS = 512  # of one argument of one kernel; each takes half a kilob
 def hash_files():
     """Have Triton hash its own files, 400 MB, beside whatever else this process does in Python.
 
-    Triton reads a megabyte at a time, and would wait 5 ms for its turn after each.
+    It reads the largest a megabyte at a time, and would wait for its turn in Python 800 times.
     """
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-4)
+    triton_cache.open = in_one_piece
     try:
-        triton_key()
+        triton_cache.triton_key()
     finally:
+        del triton_cache.open
         sys.setswitchinterval(interval)
+
+
+@contextmanager
+def in_one_piece(path, mode="r", **options):
+    """`open`; but of a large file that is read, the first piece is all of it."""
+    with open(path, mode, **options) as file:
+        if mode != "rb" or getsize(path) < 2**20:
+            yield file
+            return
+        with mmap(file.fileno(), 0, access=ACCESS_READ) as whole:
+            pieces = iter((whole, b""))
+            yield SimpleNamespace(read=lambda size=-1: next(pieces))
 
 
 hashing = Thread(target=hash_files, daemon=True)

@@ -158,10 +158,22 @@ def compile_ahead():
     # by the thread, and waited for
     assert triton_private.hashing.ident and triton_key.cache_info().misses == 1
     assert sys.getswitchinterval() == 0.005
+    hashed_as_by_triton()
     calls(torch.bfloat16, 2, 70, 2)
     convolutions()
     assert len(compiled) == ahead and len(written) >= ahead
     JITFunction._do_compile = do_compile
+
+
+def hashed_as_by_triton():
+    """Its hash of its own files is the same whether the largest is read in one piece or in many."""
+    opened, known = [], triton_private.in_one_piece
+    triton_private.in_one_piece = lambda path, mode: opened.append(path) or known(path, mode)
+    triton_key.cache_clear()
+    triton_private.hash_files()
+    triton_private.in_one_piece = known
+    assert any(Path(path).stem == "libtriton" for path in opened)
+    assert triton_key() == triton_key.__wrapped__()
 
 
 def frames_of_a_warm_call(T, **options):

@@ -45,6 +45,19 @@ def test_both_ways_hand_over_the_same():
         assert len(found["warm"][name]["files"]) <= files, found["warm"][name]["files"]
 
 
+def test_a_large_file_is_read_in_one_piece(tmp_path):
+    small, large = b"few" * 9, bytes(range(256)) * 5000
+    for name, content in (("small", small), ("large", large)):
+        (tmp_path / name).write_bytes(content)
+    with triton_private.in_one_piece(tmp_path / "large", "rb") as file:
+        assert bytes(file.read(7)) == large and file.read(7) == b""
+    with triton_private.in_one_piece(tmp_path / "small", "rb") as file:
+        assert file.read(7) == small[:7] and file.read() == small[7:]
+    with triton_private.in_one_piece(tmp_path / "large", "w", encoding="utf-8") as file:
+        file.write("other")
+    assert (tmp_path / "large").read_text() == "other"
+
+
 @pytest.fixture(autouse=True)
 def no_driver(monkeypatch):
     """The kernels below are compiled by nobody."""
