@@ -53,6 +53,8 @@ def test_a_large_file_is_read_in_one_piece(tmp_path):
         assert bytes(file.read(7)) == large and file.read(7) == b""
     with triton_private.in_one_piece(tmp_path / "small", "rb") as file:
         assert file.read(7) == small[:7] and file.read() == small[7:]
+    with triton_private.in_one_piece(tmp_path / "large", "r", encoding="latin-1") as file:
+        assert len(file.read(7)) == 7
     with triton_private.in_one_piece(tmp_path / "large", "w", encoding="utf-8") as file:
         file.write("other")
     assert (tmp_path / "large").read_text() == "other"
