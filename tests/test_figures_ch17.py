@@ -220,6 +220,14 @@ def test_the_table_reads_what_the_benchmark_writes():
         assert f'"{field}"' in written, field
 
 
+def test_a_contender_that_refuses_leaves_its_cells_without_times():
+    record = json.loads((ch17_records.RECORDS / "decode_h200.json").read_text())
+    record["rows"] = record["rows"][:2]
+    record["rows"][1]["runs"]["fla"] = {"refuses": "ValueError: no"}
+    served, refused = ch17_records.decode_table("float32", record).rows
+    assert refused[-3:] == [""] * 3 and "" not in [*refused[:-3], *served]
+
+
 def test_without_a_record_the_page_says_so(monkeypatch):
     monkeypatch.setattr(ch17_records, "decode_record", lambda: None)
     assert "No run" in ch17_records.decode_table()

@@ -28,6 +28,9 @@ def decode_table(pool="float32", record=None):
             cells = [row["sequences"], row["tokens"], f"{row['bytes'] / 1e6:.1f}"]
             cells.append(f"{row['floor_us']:.1f}")
             for run in (row["runs"][name] for name in names):
+                if "refuses" in run:
+                    cells += [None] * 3
+                    continue
                 cells += [f"{run['device_us']:.1f}", f"{run['fraction']:.0%}"]
                 cells.append(f"{run['eager_us']:.0f}")
             rows.append(cells)

@@ -109,7 +109,7 @@ def flashinfer(tokens, S, slots):
 
 CONTENDERS = {
     "gdn_ref": ours,
-    "gdn_ref, [V, K]": ours_v_first,
+    "gdn_ref-v-first": ours_v_first,
     "fla": fla,
     "flashinfer": flashinfer,
 }
@@ -146,13 +146,13 @@ def exact_results(tokens, S):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, help="write the results to this file")
-    parser.add_argument("--contenders", default=";".join(CONTENDERS), help="with ; between them")
+    parser.add_argument("--contenders", default=",".join(CONTENDERS))
     parser.add_argument("--seconds", type=float, default=math.inf, help="start no case after this")
     args = parser.parse_args()
     if not torch.cuda.is_available():
         parser.error("needs a CUDA GPU, and PyTorch sees none")
     warnings.simplefilter("ignore")
-    calls = {name: CONTENDERS[name] for name in args.contenders.split(";")}
+    calls = {name: CONTENDERS[name] for name in args.contenders.split(",")}
     for name in {"fla", "flashinfer"} & set(calls):
         if find_spec(name) is None:
             print(f"{name}: not installed")
