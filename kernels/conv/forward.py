@@ -12,8 +12,10 @@ import torch
 import triton
 import triton.language as tl
 from torch.autograd.graph import increment_version
+from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
 
 from ..common.tokens import owner, sequence_bounds
+from ..host import gpu
 from ..host.launch import cdiv, launcher, on_device, types
 
 TOKENS, CHANNELS = 16, 128  # in a tile
@@ -75,7 +77,7 @@ def convolve_pool(x, pool, weight, bias=None, slot_idx=None, cu_seqlens=None, si
         W = weight.shape[1]
         constants = {"D": D, "W": W, "BW": 1 << max(0, W - 2).bit_length(), "BD": STEP_CHANNELS}
         constants |= {"HAS_BIAS": bias is not None, "HAS_SLOTS": slot_idx is not None}
-        constants |= {"SILU": silu, "PACKED": packed}
+        constants |= {"SILU": silu, "PACKED": packed, "EARLY": gpu.starts_early(x.device)}
         with on_device(x):
             tensors = (x, weight, bias, pool, slot_idx, y, cu_seqlens)
             case = ConvStepCase(**constants)
@@ -110,8 +112,8 @@ ConvCase = namedtuple("ConvCase", "D W C BD HAS_BIAS HAS_S SILU PACKED")
 ConvStepGiven = namedtuple(
     "ConvStepGiven", "x_ptr weight_ptr bias_ptr pool_ptr slot_idx_ptr y_ptr cu_seqlens_ptr T"
 )
-# BW holds W - 1
-ConvStepCase = namedtuple("ConvStepCase", "D W BW BD HAS_BIAS HAS_SLOTS SILU PACKED")
+# BW holds W - 1; EARLY as `host.launch.launcher` says
+ConvStepCase = namedtuple("ConvStepCase", "D W BW BD HAS_BIAS HAS_SLOTS SILU PACKED EARLY")
 # where the inputs of an output are, and what weighs them
 Inputs = namedtuple("Inputs", "x_ptr S_ptr weight_ptr bias_ptr")
 
@@ -195,6 +197,9 @@ def tile_bounds(cu_seqlens_ptr, slot, N, T, C: tl.constexpr, PACKED: tl.constexp
 
 @triton.jit
 def causal_conv_step_kernel(given: ConvStepGiven, case: tl.constexpr):
+    if case.EARLY:
+        gdc_wait()
+        gdc_launch_dependents()
     D: tl.constexpr = case.D
     W: tl.constexpr = case.W
     x_ptr, y_ptr = given.x_ptr, given.y_ptr

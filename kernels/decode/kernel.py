@@ -17,6 +17,7 @@ from collections import namedtuple
 
 import triton
 import triton.language as tl
+from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
 
 from ..common.numbers import NORM_EPSILON, softplus
 from ..common.tokens import sequence_bounds
@@ -31,9 +32,9 @@ RecurrentGiven = namedtuple(
     defaults=(None, None),
 )
 # what is known in advance: heads and their dimensions; strides of a state, and from slot to slot;
-# blocks; flags
+# blocks; flags, EARLY as `host.launch.launcher` says
 RecurrentCase = namedtuple(
-    "RecurrentCase", "H HV K V S_v S_k S_slot BK BV IN_PLACE NORM SIGMOID NEGATIVE"
+    "RecurrentCase", "H HV K V S_v S_k S_slot BK BV IN_PLACE NORM SIGMOID NEGATIVE EARLY"
 )
 # pointers to a head's first token
 Head = namedtuple("Head", "q_ptr k_ptr v_ptr g_ptr beta_ptr")
@@ -66,6 +67,9 @@ def unit(x):
 
 @triton.jit
 def recurrent_kernel(given: RecurrentGiven, case: tl.constexpr):
+    if case.EARLY:
+        gdc_wait()
+        gdc_launch_dependents()
     slices: tl.constexpr = (case.V + case.BV - 1) // case.BV
     n = tl.program_id(0) // (slices * case.HV)
     hv = tl.program_id(0) // slices % case.HV

@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 import torch
 from torch.autograd.graph import increment_version
 
+from ..host import gpu
 from ..host.launch import cdiv, launcher, on_device, types
 from ..host.layout import state_layout, stride_of_tokens, width_of_token
 from .kernel import RecurrentCase, recurrent_kernel
@@ -113,11 +114,13 @@ class Tokens:
         constants |= state_layout(K, self.V, v_first)
         whole = last.is_contiguous()  # a lone slot may have any stride
         constants["S_slot"] = self.HV * K * self.V if whole else last.stride(0)
-        kinds = types(v, *pointers)
+        kinds, can_be_early = types(v, *pointers), gpu.starts_early(v.device)
 
         @cache
         def launch(BK, BV, warps):
-            case = RecurrentCase(**constants, BK=BK, BV=BV, **flags)
+            few = BK * BV < STATE_OF_A_WARP  # states; many would not gain
+            early = {"EARLY": can_be_early and few}
+            case = RecurrentCase(**constants, BK=BK, BV=BV, **flags, **early)
             return launcher(recurrent_kernel, case, kinds, num_warps=warps)
 
         self.launch = launch

@@ -106,6 +106,7 @@ def chunk_scan_kernel(given: ScanGiven, case: tl.constexpr):
     first_v = (tl.program_id(0) % slices) * BV
     hv = state % HV
     h = hv // (HV // H)
+    tl.assume(given.total >= 0)
     first = hv.to(tl.int64) * given.total  # in c and UT, which lie head by head
     begin, end = sequence_bounds(given.cu_seqlens_ptr, state // HV, given.T, case.PACKED)
     silent = 0

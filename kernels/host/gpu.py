@@ -6,6 +6,8 @@
     any other that Triton knows       the portable kernels; from 10.0 to 11, where large products
                                       have a memory of their own, in tiles that do not use it
 
+From 9.0 on a kernel can start while the one before it ends (`launch.launcher`).
+
 All others ask here, through the module: who pretends to have another device patches this one.
 """
 
@@ -34,6 +36,11 @@ def has_warp_products(device):
 def has_tensor_memory(device):
     """Does it keep the sums of large products apart from registers, as a B200 or B300 does?"""
     return device.type == "cuda" and capability(device)[0] in (10, 11)
+
+
+def starts_early(device):
+    """Can a kernel set itself up while the one before it ends?"""
+    return device.type == "cuda" and capability(device) >= (9, 0)
 
 
 @cache

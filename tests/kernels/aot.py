@@ -197,6 +197,7 @@ def recurrent_configurations(capability):
         constants |= {"S_v": K, "S_k": 1} if v_first else {"S_v": 1, "S_k": V}
         constants |= dict.fromkeys(["NORM", "SIGMOID", "NEGATIVE"], True) | {"IN_PLACE": not few}
         constants |= dict.fromkeys(["gk_ptr", "gv_ptr", "gk_stride", "gv_stride"])
+        constants["EARLY"] = few and capability >= 90
         name = f"recurrent K={K} V={V} BV={BV} pool {pool}" + ", one token" * once
         yield name, recurrent_kernel, signature, constants, {"num_warps": warps}
 
@@ -401,7 +402,7 @@ def convolution_configurations(capability):
         constants = {"D": 8192, "W": W, "HAS_BIAS": True, "SILU": True, "PACKED": True}
         prefill = {**constants, "C": TOKENS, "BD": CHANNELS, "HAS_S": True}
         step = {**constants, "BW": 4 if W > 3 else W - 1, "BD": STEP_CHANNELS}
-        step["HAS_SLOTS"] = True
+        step |= {"HAS_SLOTS": True, "EARLY": capability >= 90}
         less = {"bias_ptr": None, "S_first_ptr": None, "cu_seqlens_ptr": None}
         less |= {"HAS_BIAS": False, "HAS_S": False, "PACKED": False, "SILU": False}
         for kernel, flags, what in (
@@ -448,8 +449,8 @@ def source_of(kernel, signature, constants):
     )
 
 
-def key_of(capability, kernel, signature, constants, options):
-    """A hash of what is compiled: the kernel in Triton's first language, inlined, without names.
+def plain_code(capability, kernel, signature, constants, options):
+    """A kernel in Triton's first language, inlined, without names.
 
     It stays when a file moves, a comment changes or arguments are grouped, and takes a tenth of a
     second where compiling takes many.
@@ -467,7 +468,12 @@ def key_of(capability, kernel, signature, constants, options):
         add(manager)
     passes.common.add_symbol_dce(manager)
     manager.run(module, "key")
-    plain = re.sub(r'@("[^"]*"|[\w.$]+)', "@function", module.str_nodebug())
+    return re.sub(r'@("[^"]*"|[\w.$]+)', "@function", module.str_nodebug())
+
+
+def key_of(capability, kernel, signature, constants, options):
+    """A hash of what is compiled."""
+    plain = plain_code(capability, kernel, signature, constants, options)
     return hashlib.sha256(f"{triton.__version__} {options} {plain}".encode()).hexdigest()[:16]
 
 

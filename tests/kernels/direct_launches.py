@@ -7,6 +7,7 @@ A process of its own: it must not see TRITON_INTERPRET. Prints JSON: of each ker
 compared, and how many Python functions a warm call enters.
 """
 
+import inspect
 import json
 import sys
 from collections import Counter
@@ -104,7 +105,7 @@ def pretend():
     nvidia.compile_module_from_src, nvidia.library_dirs = lambda **options: Gpu().utils, list
     ops.validation.check_triton = decoding.validation.check_triton = lambda *arguments: None
     gpu.multiprocessors = lambda device: 132
-    gpu.has_hopper_engines = gpu.has_warp_products = lambda device: True
+    gpu.has_hopper_engines = gpu.has_warp_products = gpu.starts_early = lambda device: True
     backward_on_hopper.room_for_both = lambda *known: False  # there is no other stream
     backward.programs_at_once = lambda device, hopper: 132
 
@@ -176,6 +177,19 @@ def hashed_as_by_triton():
     assert triton_key() == triton_key.__wrapped__()
 
 
+def started_early():
+    """Kernels that start while the one before them ends: each waits for it, and no other does."""
+    early = set()
+    for known in launch._launches.values():
+        waits = "gdc_wait()" in inspect.getsource(known.kernel.fn)
+        waits &= getattr(known.case, "EARLY", True)
+        segmented = getattr(known.case, "SEGMENTED", False)  # started when all has ended
+        started = known.options.get("launch_pdl", False)
+        assert started == (waits and not segmented), known.kernel.fn.__name__
+        early |= {known.kernel.fn.__name__} if waits else set()
+    return sorted(early)
+
+
 def frames_of_a_warm_call(T, **options):
     """Python functions that it enters, as `kernels/bench/host_path.py` counts them on a GPU."""
     sys.path.append(str(Path(__file__).parents[2] / "kernels" / "bench"))
@@ -213,4 +227,4 @@ if __name__ == "__main__":
     calls(torch.bfloat16, 1, 128, 1, D=256)
     calls(torch.bfloat16, 1, 130, 1, lengths=[3, 0, 127], D=256)  # laid out in whole chunks
     convolutions()
-    print(json.dumps({"launches": compared, "warm": warm}))
+    print(json.dumps({"launches": compared, "warm": warm, "early": started_early()}))

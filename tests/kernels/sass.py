@@ -8,7 +8,8 @@ without the option it prints them. Like `aot.py`, whose cases these are, a proce
 Triton gives ptxas the line of each operation, and the disassembler prints it above the instructions
 (`-gi`). An HGMMA runs beside what follows, and ptxas moves that in between; so products are counted
 by groups: all HGMMA up to the one that ends a group (`gsb0`) belong to the first `tl.dot` among
-their lines.
+their lines. If there is none, then to that of the same group where the chunk is compiled the other
+time: whole chunks and the last one are compiled apart, with the same products in the same order.
 """
 
 import datetime
@@ -50,7 +51,7 @@ def disassembled(case):
 def by_line(code, file):
     """Text of a line -> its instructions by kind, and the first of those that multiply."""
     lines = (KERNELS / file).read_text().splitlines()
-    found, group, text = {}, [], ""
+    found, groups, group, text = {}, [], [], ""
 
     def count(line, kind, words, times=1):
         entry = found.setdefault(line, {"counts": Counter(), "first": {}})
@@ -69,8 +70,12 @@ def by_line(code, file):
             group.append((text, words))
             if "gsb0" in words:
                 dots = [line for line, _ in group if "tl.dot(" in line]
-                count(dots[0] if dots else "", kind, group[0][1], len(group))
+                groups.append((dots[0] if dots else "", group[0][1], len(group)))
                 group = []
+    for at, (line, words, times) in enumerate(groups):
+        other = groups[(at + len(groups) // 2) % len(groups)]
+        assert times == other[2] and len({line, other[0], ""}) <= 2, (line, other[0])
+        count(line or other[0], "HGMMA", words, times)
     found.pop("", None)
     return found
 

@@ -25,6 +25,9 @@ RUNS = [(capability, family) for capability in CAPABILITIES for family in KERNEL
 # the most one program may have
 SHARED_BYTES = {80: 166912, 86: 101376, 90: 232448, 100: 232448, 120: 101376}
 TENSOR_MEMORY_COLUMNS = 512
+# kernels on Hopper that start while the one before them ends: the scan, by length too, a step of
+# the convolution, and of the rule for few sequences
+EARLY = 4
 # float32 operands take three tf32 products each, and spill; the 16-bit kernels hardly do, and
 # of those made for Hopper the scan of 128 and 256 key dimensions alone, some numbers, outside of
 # its loops (`loops.py`), and some thirty more where the longest of packed sequences is taken first;
@@ -94,6 +97,27 @@ def test_loops_of_the_scan_do_not_spill():
         most = 11 if K == 256 and "shares" in name else 0
         for products, spills in loops:
             assert spills <= (2 if products == K // 16 else most), (name, products)
+
+
+def test_kernels_that_start_early_wait_before_all_else():
+    """They wait before they touch memory, and only then let the next one start.
+
+    So who waits for one of them waits for all before it. The scan for Hopper may read offsets
+    first, the only numbers of 64 bits: the transform before it, which lets it go, has itself waited
+    for who wrote them, as all do that are started ordinarily.
+    """
+    early = set()
+    for name, order in compiled(program="early.py").items():
+        scan, capability = "chunk_scan_hopper" in name, int(name.split()[0].removeprefix("sm_"))
+        assert order["waits"] == (scan or "early" in name), name
+        if order["waits"]:
+            early.add(name)
+            assert not any(order["lets go"]), name
+            assert all(scan and "!tt.ptr<i64>" in line for line in order["before"]), name
+        elif order["lets go"]:
+            assert name == "sm_90 ut_transform_16bit_kernel, Hopper"
+        assert capability >= 90 or not (order["waits"] or order["lets go"]), name
+    assert sum(name.startswith("sm_90") for name in early) == EARLY
 
 
 def test_instructions_by_line_are_those_of_the_record():

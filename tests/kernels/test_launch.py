@@ -25,6 +25,7 @@ from gdn_ref.kernels.host.gpu import capability, multiprocessors  # noqa: E402
 from gdn_ref.kernels.host.tiles import gradient_tiles, tile_rule  # noqa: E402
 
 KERNELS = 19
+EARLY = 3  # of them start while the one before them ends
 # Python functions of a warm call, where the forward pass had 112, and the files they stand in
 WARM = {"forward": (30, 5), "decoding": (20, 5)}
 
@@ -40,6 +41,7 @@ def test_both_ways_hand_over_the_same():
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout)
     assert len(found["launches"]) == KERNELS
+    assert len(found["early"]) == EARLY
     for name, (frames, files) in WARM.items():
         assert found["warm"][name]["frames"] <= frames, name
         assert len(found["warm"][name]["files"]) <= files, found["warm"][name]["files"]
@@ -180,6 +182,13 @@ def test_the_case_and_options_go_to_the_compiler(gpu):
     ((_, case, options),) = kernel.compiled_as
     assert type(case) is Case and type(case.C) is triton.language.constexpr
     assert case.C.value == 64 and options == {"num_warps": 8}
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_a_kernel_whose_case_says_so_starts_early(gpu, early):
+    case = namedtuple("Case", "C EARLY")(64, early)
+    launch = host_launch.launcher(Kernel(), case, "types", num_warps=8)
+    assert launch.options == {"num_warps": 8} | ({"launch_pdl": True} if early else {})
 
 
 @pytest.mark.parametrize("number, stands_in", [(1, 3), (32, 3), (0.5, 0.5), (2**31, 2**31 + 3)])
