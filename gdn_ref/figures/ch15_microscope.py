@@ -146,7 +146,7 @@ class Steps:
     """The table of the parts, folded; as text, a line for each."""
 
     def _repr_html_(self):
-        titles = ("part", "term", "defined", "what happens", "line of the kernel", "instructions")
+        titles = ("part", "term", "defined", "what happens", "line, in kernels/", "instructions")
         head = "".join(f'<th scope="col">{title}</th>' for title in titles)
         rows = "".join(_row(key, *part) for key, part in PARTS.items())
         kinds = "; ".join(f"{kind} is {says}" for kind, says in KINDS.items())
@@ -176,7 +176,7 @@ def _row(key, name, term, label, says, lines):
     code, machine = [], []
     for file, words, kinds in lines:
         number, text, _ = counts(file, words)
-        code.append(f"<p>kernels/{file}:{number}<br><code>{escape(text)}</code></p>")
+        code.append(f"<p>{file}:{number}<br><code>{escape(text)}</code></p>")
         machine.append(f"<p>{of_kinds(file, words, kinds)}</p>")
     return (
         f'<tr data-part="{key}"><td>{name}</td><td>{_term(term)}</td>'
