@@ -39,7 +39,7 @@ def has_tensor_memory(device):
 
 
 def starts_early(device):
-    """Can a kernel set itself up while the one before it ends?"""
+    """Can a kernel be started while the one before it ends?"""
     return device.type == "cuda" and capability(device) >= (9, 0)
 
 

@@ -35,7 +35,8 @@ def launcher(kernel, case, types, tilings=(), **options):
     go in tiles, if `tilings` has one for each (`triton_private.tiling`).
 
     A kernel whose case says EARLY starts while the one before it ends. Before all else it waits for
-    that to end, and lets the next one start: so the launches' own time, a microsecond, is hidden.
+    that to end, then lets the next one start: a part of a launch's own time is hidden (.3 of 3.1
+    microseconds for a step of one sequence on an H200).
     """
     if getattr(case, "EARLY", False):
         options["launch_pdl"] = True
