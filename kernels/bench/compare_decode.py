@@ -91,17 +91,18 @@ def fla(tokens, S, slots):
 
 
 def flashinfer(tokens, S, slots):
-    """It wants raw gates in 16 bits."""
+    """It wants raw gates in 16 bits, and slots in 32 that begin at 16 bytes."""
     from flashinfer.gdn_decode import gated_delta_rule_decode_pretranspose
 
     q, k, v, A_log, dt_bias = (tokens[name] for name in ("q", "k", "v", "A_log", "dt_bias"))
     a, b = tokens["g"].bfloat16(), tokens["beta"].bfloat16()
     pool, outputs = pool_of(S, slots, v_first=True), [torch.empty_like(v) for _ in slots]
+    places = [x.int() for x in slots]
 
     def call(i):
         return gated_delta_rule_decode_pretranspose(
             q, k, v, None, A_log, a, dt_bias, b, output=outputs[i],
-            initial_state=pool, initial_state_indices=slots[i],
+            initial_state=pool, initial_state_indices=places[i],
         )[0]  # fmt: skip
 
     return call, lambda result: (result, pool[slots[0]].mT)

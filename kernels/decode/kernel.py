@@ -81,10 +81,9 @@ def recurrent_kernel(given: RecurrentGiven, case: tl.constexpr):
         return  # the slot of an empty sequence stays, to the bit
     o_ptr = given.o_ptr
     dtype = o_ptr.dtype.element_ty
-    slot, last = n.to(tl.int64), end
+    slot = n.to(tl.int64)
     if given.slot_idx_ptr is not None:
         slot = tl.load(given.slot_idx_ptr + n).to(tl.int64)
-        last = tl.where(slot >= 0, end, begin)  # no token of a place that is not taken
 
     # load: the first token waits for no slot and no state, nor later ones for those before them
     q_ptr, k_ptr = given.q_ptr + h * case.K, given.k_ptr + h * case.K
@@ -109,6 +108,12 @@ def recurrent_kernel(given: RecurrentGiven, case: tl.constexpr):
     S = tl.zeros((case.BV, case.BK), tl.float32)
     if given.S_first_ptr is not None:
         S = tl.load(given.S_first_ptr + S_at, mask=S_valid, other=0.0).to(tl.float32)
+    if given.slot_idx_ptr is not None:  # noqa: SIM102 (known when the kernel is compiled)
+        if slot < 0:  # a place that is not taken
+            for t in range(begin, end):
+                nothing = tl.zeros((case.BV,), dtype)
+                tl.store(o_ptr + (t * case.HV + hv) * case.V + dim_v, nothing, mask=dim_v < case.V)
+            return
     rate = 1.0
     if given.A_log_ptr is not None:
         rate = tl.exp(tl.load(given.A_log_ptr + hv).to(tl.float32))
@@ -116,7 +121,7 @@ def recurrent_kernel(given: RecurrentGiven, case: tl.constexpr):
     if given.dt_bias_ptr is not None:
         bias = tl.load(given.dt_bias_ptr + hv).to(tl.float32)
 
-    for t in range(begin, last):
+    for t in range(begin, end):
         q, k, v = q_next.to(tl.float32), k_next.to(tl.float32), v_next.to(tl.float32)
         g, beta = g_next, beta_next.to(tl.float32)
         q_next, k_next, v_next, g_next, beta_next = load_token(
@@ -149,8 +154,4 @@ def recurrent_kernel(given: RecurrentGiven, case: tl.constexpr):
         S = S + delta[:, None] * k[None, :]
         o = tl.sum(S * (given.scale * q)[None, :], axis=1)
         tl.store(o_ptr + (t * case.HV + hv) * case.V + dim_v, o.to(dtype), mask=dim_v < case.V)
-    S_valid = S_valid & (last == end)
     tl.store(given.S_last_ptr + S_at, S.to(given.S_last_ptr.dtype.element_ty), mask=S_valid)
-    for t in range(last, end):
-        nothing = tl.zeros((case.BV,), dtype)
-        tl.store(o_ptr + (t * case.HV + hv) * case.V + dim_v, nothing, mask=dim_v < case.V)
