@@ -8,6 +8,8 @@ from pathlib import Path
 import nbformat
 import pytest
 from built_book import SITE, Visit, in_browser, needs_site, pages
+from docutils import nodes
+from docutils.utils import new_document
 from tiny_book import CHAPTER, Book
 
 ROOT = Path(__file__).parents[2]
@@ -77,6 +79,34 @@ def test_a_moving_figure_has_a_number_and_a_caption(tmp_path):
     caption = re.search(r"<figcaption>.*?</figcaption>", page, re.DOTALL)[0]
     assert "Fig. 11.1" in caption and "A bowl, as " in caption
     assert 'href="#fig-11-bowl"' in page and "<em>Figure it out.</em>" in page
+
+
+def printed(*parts):
+    """What a cell shows of `(text, classes)`, once `OnePrint` has seen it."""
+    document = new_document("")
+    for text, classes in parts:
+        document += nodes.literal_block(text, text, classes=classes.split())
+    quiet.OnePrint(document).apply()
+    assert all(block.rawsource == block.astext() for block in document)
+    return [block.astext() for block in document]
+
+
+def test_what_a_cell_prints_in_parts_is_one_but_for_what_stands_between():
+    out, errors, table = "output stream", "output stream stderr", "output text_plain"
+    assert printed(("a", out), ("b\n", out), ("c\n", out)) == ["ab\nc\n"]
+    assert printed(("a\n", out), ("t", table), ("b\n", out)) == ["a\n", "t", "b\n"]
+    assert printed(("a\n", out), ("b\n", errors), ("t", table), ("t", table)) == [
+        *("a\n", "b\n", "t", "t")
+    ]
+
+
+@needs_site
+@each_chapter
+def test_no_two_parts_of_what_a_cell_prints_follow_each_other(path):
+    text = (SITE / path).read_text(encoding="utf-8")
+    part = r'<div class="output stream [^>]*><div class="highlight"><pre>(?:(?!</pre>).)*</pre>'
+    assert re.search(part, text, re.DOTALL)
+    assert not re.search(rf'{part}\s*</div>\s*</div>\s*<div class="output stream ', text, re.DOTALL)
 
 
 def cells(path):

@@ -20,7 +20,13 @@ FILES = {
     "_static/basic.css": "b{background:url(file.png)}",
     "_static/print.css": "p{color:red}",
     "_static/first.js": '"use strict";\nconst one = 1;',
-    "_static/second.js": "two = 2;\n//# sourceMappingURL=second.js.map",
+    "_static/second.js": """/* It has
+ * two lines. */
+/*! Its licence. */
+  // aside
+  two = 2;
+  /* counts */ three = 3; /* ends */
+//# sourceMappingURL=second.js.map""",
     "_static/second.js.map": "{}",
     "_static/alone.js": "",
     "index.html": HEAD.format(up=""),
@@ -55,8 +61,11 @@ def test_sheets_keep_order_media_and_addresses(site):
     )
 
 
-def test_a_strict_script_does_not_rule_the_others(site):
-    assert (site / "_static/book.js").read_text() == (';\n"use strict";\nconst one = 1;;\ntwo = 2;')
+def test_a_strict_script_does_not_rule_the_others_and_licences_stay(site):
+    assert (site / "_static/book.js").read_text() == (
+        ';\n"use strict";\nconst one = 1;;\n/*! Its licence. */\ntwo = 2;\n'
+        "/* counts */ three = 3; /* ends */"
+    )
 
 
 def test_what_was_put_together_is_gone(site):

@@ -9,7 +9,8 @@ What a cell is, its source says (`kind`); no notebook carries a tag for it.
     in full   a check that also prints its source          the same, open: one in each chapter
 
 All other cells stand as they are, and so do those of pages that are no chapter. The notebook keeps
-every cell whole.
+every cell whole. What a cell prints comes from its process in one part or in several, as time has
+it; on a page, parts that follow each other are one.
 """
 
 import ast
@@ -33,6 +34,7 @@ class fold(nodes.General, nodes.Element):
 
 def connect(app):
     app.add_node(fold, html=(open_fold, close_fold))
+    app.add_transform(OnePrint)
     app.add_transform(QuietCells)
     app.add_transform(MovingFigures)
     app.connect("doctree-resolved", name_folds)
@@ -105,6 +107,25 @@ def _proves_in_full(body):
         and "source" in ast.unparse(ast.Module(body[1:], []))
         and all(isinstance(node, ast.Expr) for node in body[1:])
     )
+
+
+class OnePrint(SphinxTransform):
+    """Parts of a stream with nothing between them; `nb_merge_streams` joins those apart, too."""
+
+    default_priority = 399  # before the cells are sorted
+
+    def apply(self, **_):
+        for part in list(self.document.findall(_is_printed)):
+            before = part.previous_sibling()
+            if _is_printed(before) and before["classes"] == part["classes"]:
+                text = before.astext() + part.astext()
+                part.parent.remove(before)
+                part[:] = [nodes.Text(text)]
+                part.rawsource = text  # Sphinx highlights a block whose text is its source
+
+
+def _is_printed(node):
+    return isinstance(node, nodes.literal_block) and "stream" in node["classes"]
 
 
 class QuietCells(SphinxTransform):

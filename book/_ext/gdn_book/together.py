@@ -19,11 +19,11 @@ NOTES = re.compile(
     r'@charset "[^"]*";|/\*# sourceMappingURL=.*?\*/|^//# sourceMappingURL=.*$', re.M
 )
 # Comments but those of a licence, and white space beside signs, but not in strings; of a script,
-# only lines of comment.
+# only lines of comment and indentation.
 STRING = r""""[^"\n]*"|'[^'\n]*'|url\([^"')]*\)|/\*!.*?\*/"""
 TALK = {
     ".css": re.compile(rf"({STRING})|/\*.*?\*/|[\s;]*(}})\s*|\s*([{{;,])\s*", re.S),
-    ".js": re.compile(r"^[ \t]*//[^\n]*\n", re.M),
+    ".js": re.compile(r"^[ \t]*(?://[^\n]*\n|/\*(?!!)(?:(?!\*/).)*\*/[ \t]*\n)?", re.M | re.S),
 }
 SEARCH = ("searchindex.js", "_static/searchtools.js", "_static/language_data.js")
 OPTIONS = "_static/documentation_options.js"  # short, and scripts in the head add to it
