@@ -93,7 +93,7 @@ def printed(*parts):
 
 def test_what_a_cell_prints_in_parts_is_one_but_for_what_stands_between():
     out, errors, table = "output stream", "output stream stderr", "output text_plain"
-    assert printed(("a", out), ("b\n", out), ("c\n", out)) == ["ab\nc\n"]
+    assert printed(("a", out), ("b\n\n", out), ("c\n\n", out)) == ["ab\n\nc\n"]
     assert printed(("a\n", out), ("t", table), ("b\n", out)) == ["a\n", "t", "b\n"]
     assert printed(("a\n", out), ("b\n", errors), ("t", table), ("t", table)) == [
         *("a\n", "b\n", "t", "t")
@@ -102,10 +102,11 @@ def test_what_a_cell_prints_in_parts_is_one_but_for_what_stands_between():
 
 @needs_site
 @each_chapter
-def test_no_two_parts_of_what_a_cell_prints_follow_each_other(path):
+def test_no_two_parts_of_what_a_cell_prints_follow_each_other_and_none_ends_empty(path):
     text = (SITE / path).read_text(encoding="utf-8")
-    part = r'<div class="output stream [^>]*><div class="highlight"><pre>(?:(?!</pre>).)*</pre>'
-    assert re.search(part, text, re.DOTALL)
+    part = r'<div class="output stream [^>]*><div class="highlight"><pre>((?:(?!</pre>).)*)</pre>'
+    shown = [found[1] for found in re.finditer(part, text, re.DOTALL)]
+    assert shown and not any(content.endswith("\n\n") for content in shown)
     assert not re.search(rf'{part}\s*</div>\s*</div>\s*<div class="output stream ', text, re.DOTALL)
 
 

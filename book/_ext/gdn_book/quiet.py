@@ -110,18 +110,23 @@ def _proves_in_full(body):
 
 
 class OnePrint(SphinxTransform):
-    """Parts of a stream with nothing between them; `nb_merge_streams` joins those apart, too."""
+    """Parts of a stream with nothing between them, and no empty line at the end of the last.
+
+    The option `nb_merge_streams` of myst-nb joins those with something between them, too.
+    """
 
     default_priority = 399  # before the cells are sorted
 
     def apply(self, **_):
         for part in list(self.document.findall(_is_printed)):
-            before = part.previous_sibling()
+            text, before = part.astext(), part.previous_sibling()
             if _is_printed(before) and before["classes"] == part["classes"]:
-                text = before.astext() + part.astext()
+                text = before.astext() + text
                 part.parent.remove(before)
-                part[:] = [nodes.Text(text)]
-                part.rawsource = text  # Sphinx highlights a block whose text is its source
+            part[:] = [nodes.Text(text)]
+        for part in self.document.findall(_is_printed):
+            part.rawsource = part.astext().rstrip("\n") + "\n"  # the same as its text: highlighted
+            part[:] = [nodes.Text(part.rawsource)]
 
 
 def _is_printed(node):
