@@ -1,14 +1,16 @@
 """Run the tests marked `gpu`, and record how many passed on what.
 
     python kernels/bench/device_tests.py --json tests.json
+    python kernels/bench/device_tests.py --json tests.json --large
     python kernels/bench/device_tests.py --json tests.json --again
 
 `-n` is pytest-xdist's number of processes; most of the time goes to compiling, and neighbours in a
 file share what is compiled. Tests that need most of the device's memory are run after the others,
-alone. `--again` runs those that the record has as failed, after they were mended: the record then
-says how many they were. It says of which kernels it is: a digest of what `compiled.json` has of
-them for the device's capability, which `tests/kernels/test_device_record.py` compares with the
-kernels at hand.
+alone. The record is written before them, too, and `--large` adds them to it, where the first call
+had no time left. `--again` runs those that the record has as failed, after they were mended: the
+record then says how many they were. It says of which kernels it is: a digest of what
+`compiled.json` has of them for the device's capability, which
+`tests/kernels/test_device_record.py` compares with the kernels at hand.
 """
 
 import argparse
@@ -58,46 +60,71 @@ def run(tests, processes=0, choice=""):
     return found
 
 
-def main():
+def added(record, part, found, seconds):
+    """The record with what these tests found: those of a part, or those that had failed."""
+    results = list(found.values())
+    again = part == "again"
+    failures = {name for name, how in found.items() if how == "failed"}
+    failures |= set() if again else set(record["failures"])
+    return record | {
+        "parts": record["parts"] + [part] * (not again),
+        "tests": record["tests"] + len(found) * (not again),
+        "passed": record["passed"] + results.count("passed"),
+        "failed": len(failures),
+        "skipped": record["skipped"] + results.count("skipped"),
+        "failures": sorted(failures),
+        "run again": record["run again"] + len(found) * again,
+        "seconds": record["seconds"] + round(seconds),
+    }
+
+
+def fresh_record(processes):
+    """A record without a test."""
     import torch
     import triton
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path, required=True)
-    parser.add_argument("-n", type=int, default=min(16, os.cpu_count()), help="processes")
-    parser.add_argument("--again", action="store_true", help="those that failed, alone")
-    given = parser.parse_args()
-    known = json.loads(given.json.read_text()) if given.again else {"kernels": digest()}
-    if known["kernels"] != digest():
-        parser.error(f"--again: expected a record of these kernels, got one of {known['kernels']}")
-    start = time.perf_counter()
-    if given.again:
-        found = run(known["failures"])
-    else:
-        found = run(files(), given.n, f"not ({LARGE})") | run(files(), choice=LARGE)
-    results = list(found.values())
-    counts = {how: results.count(how) for how in ("passed", "failed", "skipped")}
-    record = {
+    versions = {"python": platform.python_version()}
+    versions |= {"torch": torch.__version__, "triton": triton.__version__}
+    return {
         "what": "the tests marked gpu",
         "date": str(datetime.date.today()),
         "gpu": torch.cuda.get_device_name(),
-        "versions": {
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "triton": triton.__version__,
-        },
+        "versions": versions,
         "kernels": digest(),
-        "tests": known.get("tests", len(found)),
-        "passed": known.get("passed", 0) + counts["passed"],
-        "failed": counts["failed"],
-        "skipped": known.get("skipped", 0) + counts["skipped"],
-        "failures": sorted(name for name, how in found.items() if how == "failed"),
-        "run again": known.get("run again", 0) + len(found) * given.again,
-        "processes": given.n,
-        "seconds": known.get("seconds", 0) + round(time.perf_counter() - start),
+        "parts": [],
+        **dict.fromkeys(("tests", "passed", "failed", "skipped"), 0),
+        "failures": [],
+        "run again": 0,
+        "processes": processes,
+        "seconds": 0,
     }
-    given.json.parent.mkdir(parents=True, exist_ok=True)
-    given.json.write_text(json.dumps(record, indent=1) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, required=True)
+    parser.add_argument("-n", type=int, default=min(16, os.cpu_count()), help="processes")
+    more = parser.add_mutually_exclusive_group()
+    more.add_argument("--large", action="store_true", help="those that need most of the memory")
+    more.add_argument("--again", action="store_true", help="those that failed, alone")
+    given = parser.parse_args()
+    if given.large or given.again:
+        record = json.loads(given.json.read_text())
+        if record["kernels"] != digest():
+            parser.error(f"--json: expected a record of these kernels, got {record['kernels']}")
+    else:
+        record = fresh_record(given.n)
+    if given.again:
+        parts = {"again": (record["failures"],)}
+    else:
+        parts = {"others": (files(), given.n, f"not ({LARGE})"), "large": (files(), 0, LARGE)}
+    for part, tests in parts.items():
+        if part in record["parts"]:
+            continue
+        start = time.perf_counter()
+        record = added(record, part, run(*tests), time.perf_counter() - start)
+        given.json.parent.mkdir(parents=True, exist_ok=True)
+        given.json.write_text(json.dumps(record, indent=1) + "\n")
     print(json.dumps(record, indent=1))
     return 1 if record["failed"] else 0
 

@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from gdn_ref.kernels.bench.device_tests import digest
+from gdn_ref.kernels.bench import device_tests
+from gdn_ref.kernels.bench.device_tests import added, digest
 
 ROOT = Path(__file__).parents[2]
 RECORD = json.loads((ROOT / "book" / "_data" / "bench" / "tests_gpu.json").read_text())
+
+
+EMPTY = {"parts": [], "failures": [], "kernels": digest()}
+EMPTY |= dict.fromkeys(("tests", "passed", "failed", "skipped", "run again", "seconds"), 0)
 
 
 def test_no_test_of_the_record_failed():
@@ -17,9 +22,51 @@ def test_no_test_of_the_record_failed():
     assert RECORD["passed"] + RECORD["skipped"] == RECORD["tests"] > 900
 
 
+def test_the_record_has_both_parts():
+    """A call that ends before the tests that need most of the memory leaves the others alone."""
+    assert RECORD["parts"] == ["others", "large"]
+
+
+def test_a_record_grows_by_each_part():
+    first = added(EMPTY, "others", {"a": "passed", "b": "failed", "c": "skipped"}, 9.6)
+    both = added(first, "large", {"d": "passed", "e": "failed"}, 1.2)
+    assert first["parts"] == ["others"] and both["parts"] == ["others", "large"]
+    assert (both["tests"], both["passed"], both["skipped"], both["seconds"]) == (5, 2, 1, 11)
+    assert both["failed"] == 2 and both["failures"] == ["b", "e"] and both["run again"] == 0
+    mended = added(both, "again", {"b": "passed", "e": "failed"}, 3.0)
+    assert mended["parts"] == both["parts"] and mended["tests"] == 5 and mended["passed"] == 3
+    assert mended["failed"] == 1 and mended["failures"] == ["e"] and mended["run again"] == 2
+
+
 def test_the_record_is_of_these_kernels():
     """`test_aot.py` holds `compiled.json` to them; after a change: `device_tests.py` on a GPU."""
     assert RECORD["kernels"] == digest()
+
+
+def test_a_call_that_is_cut_short_leaves_what_it_has(monkeypatch, tmp_path):
+    file, asked = tmp_path / "record.json", []
+
+    def run(tests, processes=0, choice=""):
+        asked.append(choice.startswith("not"))
+        if not asked[-1] and len(asked) == 2:
+            raise KeyboardInterrupt  # the time is up
+        return {"a": "passed"} if asked[-1] else {"b": "passed"}
+
+    def call(*options):
+        monkeypatch.setattr("sys.argv", ["device_tests.py", "--json", str(file), *options])
+        return device_tests.main()
+
+    monkeypatch.setattr(device_tests, "run", run)
+    monkeypatch.setattr(device_tests, "fresh_record", lambda processes: EMPTY)
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    assert json.loads(file.read_text())["parts"] == ["others"]
+    assert call("--large") == 0 and asked == [True, False, False]
+    record = json.loads(file.read_text())
+    assert (record["parts"], record["passed"]) == (["others", "large"], 2)
+    file.write_text(json.dumps(record | {"kernels": "others"}))
+    with pytest.raises(SystemExit):
+        call("--large")
 
 
 def test_the_readme_has_the_numbers():
