@@ -112,6 +112,8 @@ def main():
         record = json.loads(given.json.read_text())
         if record["kernels"] != digest():
             parser.error(f"--json: expected a record of these kernels, got {record['kernels']}")
+        if given.again and not record["failures"]:  # pytest would take all tests for none
+            parser.error("--again: expected a record with failures, got one without")
     else:
         record = fresh_record(given.n)
     if given.again:

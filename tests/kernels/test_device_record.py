@@ -64,6 +64,8 @@ def test_a_call_that_is_cut_short_leaves_what_it_has(monkeypatch, tmp_path):
     assert call("--large") == 0 and asked == [True, False, False]
     record = json.loads(file.read_text())
     assert (record["parts"], record["passed"]) == (["others", "large"], 2)
+    with pytest.raises(SystemExit):
+        call("--again")  # nothing has failed
     file.write_text(json.dumps(record | {"kernels": "others"}))
     with pytest.raises(SystemExit):
         call("--large")
